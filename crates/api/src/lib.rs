@@ -1,0 +1,1 @@
+//! Fluent DataStream programs.

@@ -1,0 +1,18 @@
+//! What moves between operators: batches of typed records, the control items between them, and the
+//! push interface by which an operator hands them on; and how records are encoded.
+//!
+//! A batch is the unit, never the record. Control items stand only between batches, and a batch
+//! never straddles a barrier. This crate knows nothing of tasks and threads.
+
+mod control;
+pub mod data;
+mod either;
+mod push;
+mod records;
+
+pub use compact_str::CompactString;
+pub use control::{Barrier, BarrierKind, Control, StreamElement};
+pub use data::{Data, Key};
+pub use either::Either;
+pub use push::{Flow, Push};
+pub use records::{Batch, BatchBytes, Record, Records};

@@ -1,0 +1,2 @@
+//! Benchmarks that print.
+fn main() {}

@@ -1,0 +1,27 @@
+//! What the place of checkpoints must be able to do.
+
+use bytes::Bytes;
+use flugs_types::Result;
+
+/// A store of immutable blobs under `/`-separated relative paths. Calls may block: they are made on
+/// background threads only. Implementations stand at the rim (object stores, memory, the simulator).
+pub trait BlobStore: Send + Sync + 'static {
+    /// Writes a blob, replacing what was there.
+    fn put(&self, path: &str, bytes: Bytes) -> Result<()>;
+
+    /// Writes a blob only if there is none under this path; says whether it did. Atomic: of two calls for one path,
+    /// by whatever process, one at most is told `true`, and no reader ever sees half a blob.
+    fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool>;
+
+    /// Reads a blob; `None` where there is none.
+    fn get(&self, path: &str) -> Result<Option<Bytes>>;
+
+    /// The paths below a folder (`prefix` without a trailing `/`), at any depth, sorted; none where the folder is absent.
+    fn list(&self, prefix: &str) -> Result<Vec<String>>;
+
+    /// Removes a blob; it is no error where there is none.
+    fn delete(&self, path: &str) -> Result<()>;
+
+    /// Where this is, for messages (`file:///var/checkpoints`).
+    fn describe(&self) -> String;
+}

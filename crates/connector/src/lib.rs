@@ -1,0 +1,15 @@
+//! What a source and a sink are, and the tiny built-in ones.
+//!
+//! A source is an [`SplitEnumerator`] (on the coordinator's side: finds splits and hands them out; a
+//! pure state machine) and a [`SourceReader`] per subtask (reads the splits it is given). A sink is a
+//! [`SinkWriter`] per subtask that may hand out committables. Whoever writes a connector depends on
+//! this crate and never on the engine.
+
+mod sink;
+mod source;
+
+pub use sink::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
+pub use source::{
+    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext, ReaderStatus,
+    Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
+};

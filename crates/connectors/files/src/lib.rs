@@ -1,0 +1,1 @@
+//! Sources and exactly-once sinks over files and folders.

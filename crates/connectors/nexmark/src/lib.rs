@@ -1,0 +1,1 @@
+//! The Nexmark event generator as a source.

@@ -1,0 +1,1 @@
+//! A source of lines from a TCP socket.

@@ -1,0 +1,1 @@
+//! JSON Lines, CSV and line formats for typed records.

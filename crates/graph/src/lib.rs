@@ -1,0 +1,1 @@
+//! Logical graphs and chained job graphs as plain data.

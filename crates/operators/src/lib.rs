@@ -1,0 +1,1 @@
+//! Typed operators: process functions, windows, joins, async I/O, broadcast.

@@ -1,0 +1,1 @@
+//! Typed keyed and operator state, timers, time to live and the heap backend.

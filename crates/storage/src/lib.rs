@@ -1,0 +1,1 @@
+//! Checkpoint stores over object stores.

@@ -1,0 +1,1 @@
+//! One subtask: gate, alignment, chain, exchange, mailbox and schedulers.

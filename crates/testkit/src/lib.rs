@@ -1,0 +1,1 @@
+//! Operator harness, virtual time and the fault simulator.
