@@ -1,6 +1,6 @@
 //! The batch of an operator with two inputs.
 
-use crate::{Batch, BatchBytes};
+use crate::Batch;
 
 /// A batch of the first or of the second input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,15 +16,6 @@ impl<L: Batch, R: Batch> Batch for Either<L, R> {
         match self {
             Either::Left(l) => l.len(),
             Either::Right(r) => r.len(),
-        }
-    }
-}
-
-impl<L: BatchBytes, R: BatchBytes> BatchBytes for Either<L, R> {
-    fn bytes(&self) -> usize {
-        match self {
-            Either::Left(l) => l.bytes(),
-            Either::Right(r) => r.bytes(),
         }
     }
 }

@@ -15,4 +15,4 @@ pub use control::{Barrier, BarrierKind, Control, StreamElement};
 pub use data::{Data, Key};
 pub use either::Either;
 pub use push::{Flow, Push};
-pub use records::{Batch, BatchBytes, Record, Records};
+pub use records::{Batch, Exchanged, Record, Records};

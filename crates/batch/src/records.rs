@@ -14,10 +14,13 @@ pub trait Batch: Send + 'static {
     }
 }
 
-/// A batch whose memory is accounted for: what may wait in a channel.
-pub trait BatchBytes: Batch {
+/// A batch that may be split, merged and kept waiting: what an exchange moves.
+pub trait Exchanged: Batch + Default {
     /// About how many bytes of memory the rows take.
     fn bytes(&self) -> usize;
+
+    /// Moves all rows of `other` behind these.
+    fn append(&mut self, other: Self);
 }
 
 /// What a stream can carry: any type that can be cloned (a stream may be read twice) and sent.
@@ -76,12 +79,6 @@ impl<T> Records<T> {
         self.times.push(time);
     }
 
-    /// Moves all rows of `other` behind these.
-    pub fn append(&mut self, other: &mut Self) {
-        self.values.append(&mut other.values);
-        self.times.append(&mut other.times);
-    }
-
     /// Takes out all rows, in order, with their times.
     pub fn drain(&mut self) -> impl Iterator<Item = (T, Timestamp)> + '_ {
         self.values.drain(..).zip(self.times.drain(..))
@@ -118,7 +115,7 @@ impl<T: Send + 'static> Batch for Records<T> {
 /// How many rows are measured to estimate a batch's bytes.
 const SAMPLE: usize = 16;
 
-impl<T: Data> BatchBytes for Records<T> {
+impl<T: Data> Exchanged for Records<T> {
     /// The rows' own size plus what a sample of them holds on the heap.
     fn bytes(&self) -> usize {
         let fixed = self.len() * (size_of::<T>() + size_of::<Timestamp>());
@@ -132,5 +129,14 @@ impl<T: Data> BatchBytes for Records<T> {
             seen += 1;
         }
         fixed + heap * self.len() / seen
+    }
+
+    fn append(&mut self, mut other: Self) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        self.values.append(&mut other.values);
+        self.times.append(&mut other.times);
     }
 }
