@@ -1,0 +1,1 @@
+//! Uids for nodes to which the user gave none.
