@@ -5,11 +5,16 @@
 //! [`SinkWriter`] per subtask that may hand out committables. Whoever writes a connector depends on
 //! this crate and never on the engine.
 
+mod builtin;
 mod sink;
 mod source;
 
+pub use builtin::{
+    BatchId, BlackholeSink, CallbackSink, ChannelSource, CollectionSource, DataGen, Draw, GeneratorSource,
+    MemorySink, PrintSink, SendError, Sender, Zipf, channel_source,
+};
 pub use sink::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
 pub use source::{
-    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext, ReaderStatus,
-    Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
+    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext,
+    ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
 };
