@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "every test binary uses its own part of this module")]
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,14 +20,20 @@ const ATTEMPT_LIMIT: Duration = Duration::from_secs(600);
 /// So many differing rows are shown of an output.
 const SHOWN_ROWS: usize = 5;
 
+/// A folder named from the package's own, as the cargo that runs the test says where that is: the
+/// path compiled in would be another checkout's where two share a build folder.
+fn from_package(folder: &str) -> PathBuf {
+    PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the package lies")).join(folder)
+}
+
 /// The two months that are part of the repository.
 pub(crate) fn two_months() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../data")
+    from_package("../data")
 }
 
 /// The whole year, where it lies beside the checkout; says so where it does not.
 pub(crate) fn whole_year() -> Option<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/nycflights13");
+    let dir = from_package("../../../shared/data/nycflights13");
     if !dir.exists() {
         note("skipped: the data of the whole year does not lie beside the checkout");
         return None;
