@@ -259,7 +259,7 @@ fn shape(job: &JobGraph) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nodes_and_edges_are_kept(graph in graphs()) {
