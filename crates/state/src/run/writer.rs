@@ -1,0 +1,201 @@
+//! Writing a run.
+
+use super::{END, MAGIC};
+use crate::snapshot::{FrozenPiece, StateKind, StateSchema};
+use bytes::Bytes;
+use flugs_batch::Data;
+use flugs_types::{KEY_GROUPS, KeyGroup, SubtaskId, fingerprint_of_hashing};
+
+/// A block is closed after a piece, or within one, once it has this many bytes ...
+const BLOCK_BYTES_MIN: usize = 8 << 10;
+/// ... and here at the latest, but for an entry that is larger.
+const BLOCK_BYTES_MAX: usize = 64 << 10;
+
+/// A section of a [`RunWriter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SectionId(usize);
+
+/// Builds a run in memory.
+pub struct RunWriter {
+    uid: String,
+    subtask: SubtaskId,
+    out: Vec<u8>,
+    sections: Vec<SectionWriter>,
+}
+
+struct SectionWriter {
+    name: String,
+    schema: StateSchema,
+    open: OpenBlock,
+    index: Vec<IndexLine>,
+}
+
+struct OpenBlock {
+    bytes: Vec<u8>,
+    entries: u32,
+    first: u16,
+    last: u16,
+}
+
+struct IndexLine {
+    offset: u64,
+    len: u64,
+    entries: u32,
+    first: u16,
+    last: u16,
+    crc: u32,
+}
+
+impl OpenBlock {
+    fn new() -> Self {
+        OpenBlock { bytes: Vec::new(), entries: 0, first: u16::MAX, last: 0 }
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>, index: &mut Vec<IndexLine>) {
+        if self.entries == 0 {
+            return;
+        }
+        index.push(IndexLine {
+            offset: out.len() as u64,
+            len: self.bytes.len() as u64,
+            entries: self.entries,
+            first: self.first,
+            last: self.last,
+            crc: crc32fast::hash(&self.bytes),
+        });
+        out.extend_from_slice(&self.bytes);
+        self.bytes.clear();
+        (self.entries, self.first, self.last) = (0, u16::MAX, 0);
+    }
+}
+
+impl RunWriter {
+    /// An empty run of the operator's subtask.
+    pub fn new(uid: &str, subtask: SubtaskId) -> Self {
+        RunWriter { uid: uid.to_owned(), subtask, out: MAGIC.to_vec(), sections: Vec::new() }
+    }
+
+    /// The section of a table; the same one when it is asked for again. A table without entries has one too, so
+    /// that its schema is known.
+    pub fn section(&mut self, name: &str, schema: &StateSchema) -> SectionId {
+        let at = self.sections.iter().position(|s| s.name == name).unwrap_or_else(|| {
+            self.sections.push(SectionWriter {
+                name: name.to_owned(),
+                schema: schema.clone(),
+                open: OpenBlock::new(),
+                index: Vec::new(),
+            });
+            self.sections.len() - 1
+        });
+        SectionId(at)
+    }
+
+    /// Appends a piece of the section's table.
+    pub fn piece(&mut self, section: SectionId, piece: &dyn FrozenPiece) {
+        let SectionWriter { schema, open, index, .. } = &mut self.sections[section.0];
+        piece.encode(&mut PieceWriter { kind: schema.kind, prefix: &[], out: &mut self.out, open, index });
+        if open.bytes.len() >= BLOCK_BYTES_MIN {
+            open.flush(&mut self.out, index);
+        }
+    }
+
+    /// The bytes written so far, in about.
+    pub fn bytes(&self) -> usize {
+        self.out.len() + self.sections.iter().map(|s| s.open.bytes.len()).sum::<usize>()
+    }
+
+    /// The finished file.
+    pub fn finish(mut self) -> Bytes {
+        let mut footer = Vec::new();
+        self.uid.encode(&mut footer);
+        self.subtask.index.encode(&mut footer);
+        self.subtask.parallelism.encode(&mut footer);
+        fingerprint_of_hashing().encode(&mut footer);
+        (self.sections.len() as u32).encode(&mut footer);
+        for section in &mut self.sections {
+            section.open.flush(&mut self.out, &mut section.index);
+            section.encode(&mut footer);
+        }
+        let crc = crc32fast::hash(&footer);
+        self.out.extend_from_slice(&footer);
+        (footer.len() as u64).encode(&mut self.out);
+        crc.encode(&mut self.out);
+        self.out.extend_from_slice(&END);
+        Bytes::from(self.out)
+    }
+}
+
+impl SectionWriter {
+    fn encode(&mut self, out: &mut Vec<u8>) {
+        // Stable: the blocks of lists, which all span every group, keep the order of their items.
+        self.index.sort_by_key(|line| (line.first, line.last));
+        self.name.encode(out);
+        out.push(kind_tag(self.schema.kind));
+        self.schema.key.encode(out);
+        self.schema.value.encode(out);
+        (self.index.len() as u32).encode(out);
+        for line in &self.index {
+            line.offset.encode(out);
+            line.len.encode(out);
+            line.entries.encode(out);
+            line.first.encode(out);
+            line.last.encode(out);
+            line.crc.encode(out);
+        }
+    }
+}
+
+/// The number of a kind in the file. Numbers are never reused.
+pub(super) fn kind_tag(kind: StateKind) -> u8 {
+    match kind {
+        StateKind::Keyed => 1,
+        StateKind::KeyedPanes => 2,
+        StateKind::Timers => 3,
+        StateKind::List => 4,
+        StateKind::UnionList => 5,
+        StateKind::Broadcast => 6,
+    }
+}
+
+/// Where a piece writes its entries.
+pub struct PieceWriter<'a> {
+    kind: StateKind,
+    /// Stands before each entry.
+    prefix: &'a [u8],
+    out: &'a mut Vec<u8>,
+    open: &'a mut OpenBlock,
+    index: &'a mut Vec<IndexLine>,
+}
+
+impl PieceWriter<'_> {
+    /// A writer that puts these bytes before each entry: the first part of the entries' keys.
+    pub fn with_prefix<'b>(&'b mut self, prefix: &'b [u8]) -> PieceWriter<'b> {
+        PieceWriter { kind: self.kind, prefix, out: self.out, open: self.open, index: self.index }
+    }
+
+    /// Writes the entry of a key with this hash: `encode` appends the key, then the value.
+    #[inline]
+    pub fn keyed(&mut self, hash: u64, encode: impl FnOnce(&mut Vec<u8>)) {
+        debug_assert!(self.kind.is_keyed());
+        let group = KeyGroup::of_hash(hash).0;
+        self.entry(group, group, encode);
+    }
+
+    /// Writes an entry of operator state, which belongs to no key group.
+    pub fn unkeyed(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
+        debug_assert!(!self.kind.is_keyed());
+        self.entry(0, (KEY_GROUPS - 1) as u16, encode);
+    }
+
+    #[inline]
+    fn entry(&mut self, first: u16, last: u16, encode: impl FnOnce(&mut Vec<u8>)) {
+        self.open.bytes.extend_from_slice(self.prefix);
+        encode(&mut self.open.bytes);
+        self.open.entries += 1;
+        self.open.first = self.open.first.min(first);
+        self.open.last = self.open.last.max(last);
+        if self.open.bytes.len() >= BLOCK_BYTES_MAX {
+            self.open.flush(self.out, self.index);
+        }
+    }
+}
