@@ -1,11 +1,14 @@
-//! What a checkpoint consists of, and its file.
+//! What a checkpoint consists of. Its file is described in [`format`].
+
+mod base64;
+mod format;
 
 use crate::Kind;
 use bytes::Bytes;
-use flugs_types::{CheckpointId, Error, Generation, OperatorUid, Result, Timestamp};
+use flugs_types::{CheckpointId, Generation, KEY_GROUPS, OperatorUid, Timestamp, fingerprint_of_hashing};
+use std::collections::HashSet;
 
-/// The version of the manifest format that this build writes.
-pub const MANIFEST_VERSION: u32 = 1;
+pub use format::MANIFEST_VERSION;
 
 /// The content of a checkpoint: for each operator the state of each of its subtasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,20 +80,9 @@ pub enum StateHandle {
 }
 
 impl Manifest {
-    /// The manifest as a file.
-    pub fn encode(&self) -> Bytes {
-        Bytes::new()
-    }
-
-    /// Reads a manifest. `place` names the file in the error, which says what is damaged and what to do.
-    pub fn parse(bytes: &[u8], place: &str) -> Result<Self> {
-        let _ = bytes;
-        Err(Error::state("manifests cannot be read yet").at(place))
-    }
-
     /// Whether its key groups are those of this build. Where not, keyed state must be hashed again.
     pub fn hashed_as_here(&self) -> bool {
-        self.hashing == flugs_types::fingerprint_of_hashing()
+        self.hashing == fingerprint_of_hashing()
     }
 
     /// The operator with this uid.
@@ -110,4 +102,48 @@ impl Manifest {
     pub fn bytes(&self) -> u64 {
         self.operators.iter().flat_map(|o| &o.subtasks).fold(0, |sum, s| sum.saturating_add(s.bytes))
     }
+
+    /// Says what contradicts itself, if anything: such a manifest is neither published nor read.
+    pub(crate) fn flaw(&self) -> Option<String> {
+        let mut uids = HashSet::new();
+        self.operators.iter().find_map(|operator| {
+            if !uids.insert(&operator.uid) {
+                return Some(format!("operator '{}' is there twice", operator.uid));
+            }
+            let flaw = operator.flaw()?;
+            Some(format!("operator '{}' {flaw}", operator.uid))
+        })
+    }
 }
+
+impl OperatorState {
+    fn flaw(&self) -> Option<String> {
+        if self.uid.as_str().is_empty() {
+            return Some("has no uid".to_owned());
+        }
+        if self.parallelism == 0 || self.parallelism > KEY_GROUPS {
+            return Some(format!("has parallelism {}", self.parallelism));
+        }
+        if let Some(beyond) = self.subtasks.iter().find(|s| s.index >= self.parallelism) {
+            return Some(format!("has a subtask {} of {}", beyond.index, self.parallelism));
+        }
+        if let Some(pair) = self.subtasks.windows(2).find(|pair| pair[0].index >= pair[1].index) {
+            return Some(format!("has subtask {} after subtask {}", pair[1].index, pair[0].index));
+        }
+        self.subtasks.iter().find_map(|s| match &s.state {
+            Some(StateHandle::File { path, .. }) if !is_relative(path) => {
+                Some(format!("has its state in {path:?}, which is no path within a store"))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// A manifest may come from anywhere: it must not lead out of the store.
+fn is_relative(path: &str) -> bool {
+    let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
+    path.split('/').all(plain)
+}
+
+#[cfg(test)]
+mod tests;

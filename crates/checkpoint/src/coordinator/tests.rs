@@ -260,6 +260,8 @@ struct Judge {
     alarm: Option<i64>,
     open: Option<(u64, Kind)>,
     opened: i64,
+    last_start: i64,
+    last_end: i64,
     publishing: bool,
     acked: BTreeMap<u32, u64>,
     finished: BTreeSet<u32>,
@@ -283,6 +285,8 @@ impl Judge {
             alarm: None,
             open: None,
             opened: 0,
+            last_start: 0,
+            last_end: i64::MIN / 2,
             publishing: false,
             acked: BTreeMap::new(),
             finished: BTreeSet::new(),
@@ -299,20 +303,22 @@ impl Judge {
         judge
     }
 
+    fn is_open(&self, checkpoint: CheckpointId) -> bool {
+        self.open.is_some_and(|(id, _)| id == checkpoint.0)
+    }
+
     fn step(&mut self, event: Event<u64>) {
         let mut answer = None;
         match &event {
-            Event::Ack { checkpoint, subtask, payload } if subtask.index < self.participants => {
-                if self.open.is_some_and(|(id, _)| id == checkpoint.0) && !self.publishing {
-                    self.acked.entry(subtask.index).or_insert(*payload);
-                }
+            Event::Ack { checkpoint, subtask, payload }
+                if subtask.index < self.participants && !self.publishing && self.is_open(*checkpoint) =>
+            {
+                self.acked.entry(subtask.index).or_insert(*payload);
             }
             Event::SubtaskFinished { subtask } if subtask.index < self.participants => {
                 self.finished.insert(subtask.index);
             }
-            Event::Published { checkpoint, result }
-                if self.publishing && self.open.is_some_and(|(id, _)| id == checkpoint.0) =>
-            {
+            Event::Published { checkpoint, result } if self.publishing && self.is_open(*checkpoint) => {
                 answer = Some(result.as_ref().map(drop).map_err(Error::kind));
             }
             Event::TriggerRequested { kind: Kind::Checkpoint } => self.wanted[0] = true,
@@ -343,7 +349,15 @@ impl Judge {
                     Kind::Final => assert_eq!(self.finished.len() as u32, self.participants),
                     Kind::Savepoint => assert!(std::mem::take(&mut self.wanted[1])),
                     Kind::Checkpoint => {
-                        assert!(std::mem::take(&mut self.wanted[0]) || self.options.interval.is_some())
+                        if !std::mem::take(&mut self.wanted[0]) {
+                            let interval =
+                                self.options.interval.expect("asked for, or periodic").as_micros() as i64;
+                            let pause = self.options.min_pause.as_micros() as i64;
+                            assert!(
+                                self.now >= self.last_start + interval && self.now >= self.last_end + pause
+                            );
+                        }
+                        self.last_start = self.now;
                     }
                 }
                 self.last_id = checkpoint.0;
@@ -365,12 +379,14 @@ impl Judge {
                 assert!(self.committed.last().is_none_or(|&last| last < id));
                 self.committed.push(id);
                 self.publishing = false;
+                self.last_end = self.now;
                 self.in_row = 0;
                 self.ended = kind == Kind::Final;
             }
             Action::Abort { checkpoint, .. } => {
                 let (id, kind) = self.open.take().unwrap();
                 assert_eq!(id, checkpoint.0);
+                self.last_end = self.now;
                 if self.publishing {
                     assert!(matches!(answer, Some(Err(_))), "what is publishing is not given up");
                     self.publishing = false;
@@ -442,7 +458,9 @@ impl Judge {
             }
             Deed::StepBack(us) => {
                 self.now -= us as i64;
-                self.opened -= us as i64;
+                for time in [&mut self.opened, &mut self.last_start, &mut self.last_end] {
+                    *time -= us as i64;
+                }
                 self.step(Event::Tick);
             }
             Deed::Ack { subtask: index, age } => {
