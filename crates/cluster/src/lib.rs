@@ -1,1 +1,20 @@
-//! The coordinator of a job: deployment, checkpoints, failover.
+//! The coordinator of a job: deploys its tasks, runs its checkpoints, restarts it after failures.
+//!
+//! [`Runtime`] is what jobs run on: a scheduler, background threads, a clock. [`submit`] starts a job there; its
+//! coordinator ([`master`](self)) is itself a task of the scheduler, so an idle job costs nothing. This crate does not know
+//! which operators, connectors or stores exist.
+
+mod deploy;
+mod enumerators;
+mod handle;
+mod job;
+mod master;
+mod restart;
+mod runtime;
+mod snapshots;
+
+pub use handle::{JobHandle, JobReport, JobStatus};
+pub use job::{EdgeKey, JobOptions, JobSpec, Restore};
+pub use master::submit;
+pub use restart::{RestartStrategy, RestartTracker};
+pub use runtime::Runtime;

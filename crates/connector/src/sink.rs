@@ -1,7 +1,9 @@
 //! Sinks: writers, and commits that come with the checkpoint.
 
 use flugs_batch::{Record, Records};
-use flugs_types::{Attempt, Background, CheckpointId, Clock, Generation, OperatorUid, Result, SubtaskId, Timestamp};
+use flugs_types::{
+    Attempt, Background, CheckpointId, Clock, Generation, OperatorUid, Result, SubtaskId, Timestamp,
+};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -38,7 +40,11 @@ pub trait Sink: Send + Sync + 'static {
     fn delivery(&self) -> Delivery;
 
     /// A writer for one subtask, with the states that fell to it.
-    fn writer(&self, context: WriterContext, restored: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<Self::Item>>>;
+    fn writer(
+        &self,
+        context: WriterContext,
+        restored: Vec<Vec<u8>>,
+    ) -> Result<Box<dyn SinkWriter<Self::Item>>>;
 }
 
 /// What a writer is made with.

@@ -8,7 +8,8 @@ use std::fmt;
 pub enum ErrorKind {
     /// Something outside failed and may work again: the restart strategy decides.
     Transient,
-    /// A record or file cannot be read: mend the data, or choose to skip or to route such records.
+    /// A record or file cannot be read: mend the data, or choose to skip or to route such records. The same
+    /// record would fail again, so there is no restart.
     Data,
     /// The program or query is wrong: mend the job. Restarting cannot help.
     Job,
@@ -27,7 +28,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether a restart from the last checkpoint may help.
     pub fn may_restart(self) -> bool {
-        matches!(self, ErrorKind::Transient | ErrorKind::User | ErrorKind::Environment | ErrorKind::Data)
+        matches!(self, ErrorKind::Transient | ErrorKind::User | ErrorKind::Environment)
     }
 
     /// The kind in words, as it opens a printed error.

@@ -139,7 +139,11 @@ mod tests {
 
     #[test]
     fn hashing_has_not_changed() {
-        assert_eq!(fingerprint_of_hashing(), 7_562_572_349_810_388_168, "a change here orphans stored keyed state");
+        assert_eq!(
+            fingerprint_of_hashing(),
+            7_562_572_349_810_388_168,
+            "a change here orphans stored keyed state"
+        );
     }
 
     #[test]

@@ -1,0 +1,193 @@
+//! What the owner of a running job holds.
+
+use flugs_task::Metrics;
+use flugs_types::{CheckpointId, Error, Result, Timestamp};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Where a job is in its life. Flink's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobStatus {
+    /// Not all of its tasks run yet.
+    Created,
+    /// All tasks run.
+    Running,
+    /// A task has failed; the others are being stopped.
+    Failing,
+    /// It will be started again.
+    Restarting,
+    /// It is being stopped on request.
+    Cancelling,
+    /// All input was processed and all results are committed.
+    Finished,
+    /// It failed for good.
+    Failed,
+    /// It was stopped on request.
+    Canceled,
+}
+
+impl JobStatus {
+    /// Whether it is over.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, JobStatus::Finished | JobStatus::Failed | JobStatus::Canceled)
+    }
+}
+
+/// What is known of a job at a moment.
+#[derive(Debug, Clone)]
+pub struct JobReport {
+    /// Where it is in its life.
+    pub status: JobStatus,
+    /// How many times it was started again.
+    pub restarts: u32,
+    /// How many checkpoints were completed by this run.
+    pub checkpoints: u64,
+    /// The newest completed checkpoint, restored ones included.
+    pub checkpoint: Option<CheckpointId>,
+    /// How long the newest checkpoint took from its trigger to its manifest.
+    pub checkpoint_duration: Option<Duration>,
+    /// How many bytes of state the newest checkpoint covers.
+    pub checkpoint_bytes: u64,
+    /// How many checkpoints failed or were given up.
+    pub checkpoints_failed: u64,
+    /// What the job was restored from, operator by operator; empty where it started afresh.
+    pub restored: String,
+    /// The checkpoint that it was first restored from.
+    pub restored_from: Option<CheckpointId>,
+    /// The last failure, as it is printed.
+    pub failure: Option<String>,
+    /// When all tasks ran first.
+    pub running_since: Option<Timestamp>,
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+struct State {
+    report: JobReport,
+    error: Option<Error>,
+}
+
+impl Shared {
+    pub(crate) fn new() -> Self {
+        let report = JobReport {
+            status: JobStatus::Created,
+            restarts: 0,
+            checkpoints: 0,
+            checkpoint: None,
+            checkpoint_duration: None,
+            checkpoint_bytes: 0,
+            checkpoints_failed: 0,
+            restored: String::new(),
+            restored_from: None,
+            failure: None,
+            running_since: None,
+        };
+        Shared {
+            state: Mutex::new(State { report, error: None }),
+            changed: Condvar::new(),
+            metrics: Arc::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn update(&self, change: impl FnOnce(&mut JobReport)) {
+        change(&mut self.lock().report);
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn fail(&self, error: Error) {
+        let mut state = self.lock();
+        state.report.status = JobStatus::Failed;
+        state.report.failure = Some(error.to_string());
+        state.error = Some(error);
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+/// What a client asks of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    Cancel,
+    Checkpoint,
+    Savepoint,
+    /// Ends the input of all sources where they are, then ends as if it were the end.
+    Drain,
+}
+
+/// A handle of a job. Dropping it changes nothing for the job.
+#[derive(Clone)]
+pub struct JobHandle {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) ask: Arc<dyn Fn(Request) + Send + Sync>,
+}
+
+impl JobHandle {
+    /// What is known now.
+    pub fn report(&self) -> JobReport {
+        self.shared.lock().report.clone()
+    }
+
+    /// Where the job is in its life.
+    pub fn status(&self) -> JobStatus {
+        self.shared.lock().report.status
+    }
+
+    /// The job's counters.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.shared.metrics
+    }
+
+    /// Stops the job at once. What is not committed stays uncommitted; a later run may go on from the last checkpoint.
+    pub fn cancel(&self) {
+        (self.ask)(Request::Cancel);
+    }
+
+    /// Asks for a checkpoint now.
+    pub fn trigger_checkpoint(&self) {
+        (self.ask)(Request::Checkpoint);
+    }
+
+    /// Asks for a savepoint now: a checkpoint that retention never discards.
+    pub fn trigger_savepoint(&self) {
+        (self.ask)(Request::Savepoint);
+    }
+
+    /// Ends all inputs where they are: event time goes to its end, everything is emitted and committed, the job finishes.
+    pub fn drain(&self) {
+        (self.ask)(Request::Drain);
+    }
+
+    /// Waits until the job is over. `Ok` if it finished or was cancelled on request.
+    ///
+    /// Blocks the calling thread; not to be called from a user function of a job.
+    pub fn wait(&self) -> Result<JobReport> {
+        let mut state = self.shared.lock();
+        while !state.report.status.is_terminal() {
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        match state.error.take() {
+            Some(error) => Err(error),
+            None if state.report.status == JobStatus::Failed => {
+                Err(Error::job("the job has failed; its error was taken by an earlier wait"))
+            }
+            None => Ok(state.report.clone()),
+        }
+    }
+
+    /// Waits until `done` holds for the report, or the job is over, or the time is up; gives the last report.
+    pub fn wait_until(&self, timeout: Duration, mut done: impl FnMut(&JobReport) -> bool) -> JobReport {
+        let state = self.shared.lock();
+        let wait = |s: &mut State| !s.report.status.is_terminal() && !done(&s.report);
+        let (state, _) =
+            self.shared.changed.wait_timeout_while(state, timeout, wait).unwrap_or_else(PoisonError::into_inner);
+        state.report.clone()
+    }
+}

@@ -1,0 +1,376 @@
+//! Chains: operators linked by direct calls.
+//!
+//! A chain is built tail first: each stage owns the next. A stage is typed by the batch it takes and by
+//! nothing else, so types never nest. [`Link`] is the generic shell around an operator: it keeps the order
+//! of batches and control items when the operator stops in the middle, freezes its tables at a barrier, and
+//! names the operator in errors.
+
+use crate::context::{Operator, OperatorIdent, Progress};
+use flugs_batch::{Batch, Control, Flow, Push, Records};
+use flugs_state::SnapshotTable;
+use flugs_types::{CheckpointId, Error, Result, Timestamp};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A part of a chain that takes batches `B`.
+pub trait Stage<B>: Push<B> {
+    /// Hands on what is buffered. `idle` says that the task has no more input at hand; otherwise only receivers
+    /// that have nothing to do are served.
+    fn hand_on(&mut self, idle: bool) -> Result<Flow>;
+
+    /// Shows each operator of the chain, in order of the stream.
+    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<()>;
+}
+
+impl<B, S: Stage<B> + ?Sized> Stage<B> for Box<S> {
+    fn hand_on(&mut self, idle: bool) -> Result<Flow> {
+        (**self).hand_on(idle)
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+        (**self).visit(visitor)
+    }
+}
+
+/// Looks at the operators of a chain.
+pub trait Visitor {
+    /// One operator.
+    fn link(&mut self, link: &mut dyn LinkPort) -> Result<()>;
+}
+
+/// What a task does with an operator of its chain besides pushing, whatever its types are.
+pub trait LinkPort {
+    /// Who it is.
+    fn ident(&self) -> &Arc<OperatorIdent>;
+    /// Its tables.
+    fn tables(&mut self) -> Vec<&mut dyn SnapshotTable>;
+    /// When it wants a tick.
+    fn next_tick(&self) -> Option<Timestamp>;
+    /// Whether it wants to be polled.
+    fn polls(&self) -> bool;
+    /// Processing time has come to `now`. Only while the chain is ready.
+    fn tick(&mut self, now: Timestamp) -> Result<Flow>;
+    /// Lets it look for what came in. Only while the chain is ready.
+    fn poll(&mut self) -> Result<Flow>;
+    /// A checkpoint is complete.
+    fn committed(&mut self, checkpoint: CheckpointId) -> Result<()>;
+}
+
+/// Where an operator hands on its results: the next stage, and its side outputs.
+pub struct Output<B> {
+    main: Box<dyn Stage<B>>,
+    /// By port; `None` where nobody reads it.
+    sides: Vec<Option<Box<dyn SidePort>>>,
+    flow: Flow,
+}
+
+impl<B> Output<B> {
+    /// An output into `main` and these side outputs.
+    pub fn new(main: Box<dyn Stage<B>>, sides: Vec<Option<Box<dyn SidePort>>>) -> Self {
+        Output { main, sides, flow: Flow::Ready }
+    }
+
+    /// Hands on a batch.
+    #[inline]
+    pub fn push(&mut self, batch: B) -> Result<Flow> {
+        self.flow = self.flow.and(self.main.push(batch)?);
+        Ok(self.flow)
+    }
+
+    /// Whether more may be handed on now.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.flow == Flow::Ready
+    }
+
+    /// Hands on rows to side output `port` (counted from 0); they are dropped where nobody reads it. Rows of another
+    /// type than the port's are a bug.
+    pub fn push_side<T: Send + 'static>(&mut self, port: usize, rows: Records<T>) -> Result<Flow> {
+        let Some(Some(side)) = self.sides.get_mut(port) else { return Ok(self.flow) };
+        let side = side.as_any().downcast_mut::<Side<T>>().ok_or_else(|| {
+            Error::bug(format!("side output {port} does not carry {}", std::any::type_name::<T>()))
+        })?;
+        self.flow = self.flow.and(side.0.push(rows)?);
+        Ok(self.flow)
+    }
+
+    /// Hands on a watermark of the operator's own making.
+    pub fn watermark(&mut self, watermark: Timestamp) -> Result<Flow> {
+        self.control(Control::Watermark(watermark))
+    }
+
+    pub(crate) fn control(&mut self, control: Control) -> Result<Flow> {
+        self.flow = self.flow.and(self.main.control(control)?);
+        for side in self.sides.iter_mut().flatten() {
+            self.flow = self.flow.and(side.control(control)?);
+        }
+        Ok(self.flow)
+    }
+
+    pub(crate) fn resume(&mut self) -> Result<Flow> {
+        if self.flow != Flow::Ready {
+            self.flow = self.main.resume()?;
+            for side in self.sides.iter_mut().flatten() {
+                self.flow = self.flow.and(side.resume()?);
+            }
+        }
+        Ok(self.flow)
+    }
+
+    pub(crate) fn flow(&self) -> Flow {
+        self.flow
+    }
+
+    pub(crate) fn hand_on(&mut self, idle: bool) -> Result<Flow> {
+        self.flow = self.flow.and(self.main.hand_on(idle)?);
+        for side in self.sides.iter_mut().flatten() {
+            self.flow = self.flow.and(side.hand_on(idle)?);
+        }
+        Ok(self.flow)
+    }
+
+    pub(crate) fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+        self.main.visit(visitor)?;
+        self.sides.iter_mut().flatten().try_for_each(|side| side.visit(visitor))
+    }
+}
+
+/// A side output whose row type is erased.
+pub trait SidePort: Send {
+    /// As [`Push::control`].
+    fn control(&mut self, control: Control) -> Result<Flow>;
+    /// As [`Push::resume`].
+    fn resume(&mut self) -> Result<Flow>;
+    /// As [`Stage::hand_on`].
+    fn hand_on(&mut self, idle: bool) -> Result<Flow>;
+    /// As [`Stage::visit`].
+    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<()>;
+    /// The typed side, to be pushed into.
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+/// A side output of rows `T`.
+pub struct Side<T>(pub Box<dyn Stage<Records<T>>>);
+
+impl<T: Send + 'static> SidePort for Side<T> {
+    fn control(&mut self, control: Control) -> Result<Flow> {
+        self.0.control(control)
+    }
+
+    fn resume(&mut self) -> Result<Flow> {
+        self.0.resume()
+    }
+
+    fn hand_on(&mut self, idle: bool) -> Result<Flow> {
+        self.0.hand_on(idle)
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+        self.0.visit(visitor)
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The shell around an operator.
+pub struct Link<O: Operator> {
+    operator: O,
+    out: Output<O::Out>,
+    ident: Arc<OperatorIdent>,
+    /// The operator stopped in the middle.
+    working: bool,
+    /// The control item that is handed on when the operator is done.
+    pending: Option<Control>,
+}
+
+impl<O: Operator> Link<O> {
+    /// An opened operator in front of its output.
+    pub fn new(operator: O, out: Output<O::Out>, ident: Arc<OperatorIdent>) -> Self {
+        Link { operator, out, ident, working: false, pending: None }
+    }
+
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|e| {
+            if e.place().is_some_and(|p| p.starts_with("operator '")) {
+                e
+            } else {
+                e.in_subtask(&self.ident.name, self.ident.subtask)
+            }
+        })
+    }
+
+    fn settle(&mut self, progress: Result<Progress>, then: Option<Control>) -> Result<Flow> {
+        match self.named(progress)? {
+            Progress::Done => match then {
+                Some(control) => self.forward(control),
+                None => Ok(self.out.flow()),
+            },
+            stopped => {
+                self.working = true;
+                self.pending = then;
+                let own = if stopped == Progress::More { Flow::Yield } else { Flow::Full };
+                Ok(own.and(self.out.flow()))
+            }
+        }
+    }
+
+    fn forward(&mut self, control: Control) -> Result<Flow> {
+        match control {
+            Control::Barrier(_) => self.operator.tables().iter_mut().for_each(|t| t.freeze()),
+            Control::Watermark(_) | Control::Idle | Control::Active
+                if !self.operator.forwards_watermarks() =>
+            {
+                return Ok(self.out.flow());
+            }
+            _ => {}
+        }
+        self.out.control(control)
+    }
+}
+
+impl<O: Operator> Push<O::In> for Link<O> {
+    fn push(&mut self, batch: O::In) -> Result<Flow> {
+        let progress = self.operator.process(batch, &mut self.out);
+        self.settle(progress, None)
+    }
+
+    fn control(&mut self, control: Control) -> Result<Flow> {
+        let progress = match control {
+            Control::Watermark(t) => self.operator.advance(t, &mut self.out),
+            Control::Barrier(b) => self.operator.barrier(b, &mut self.out),
+            Control::End => self.operator.end(&mut self.out),
+            Control::Idle | Control::Active => Ok(Progress::Done),
+        };
+        self.settle(progress, Some(control))
+    }
+
+    fn resume(&mut self) -> Result<Flow> {
+        let flow = self.out.resume()?;
+        if flow != Flow::Ready {
+            return Ok(flow);
+        }
+        if !self.working {
+            return Ok(Flow::Ready);
+        }
+        self.working = false;
+        let progress = self.operator.resume(&mut self.out);
+        let then = self.pending.take();
+        self.settle(progress, then)
+    }
+}
+
+impl<O: Operator> Stage<O::In> for Link<O> {
+    fn hand_on(&mut self, idle: bool) -> Result<Flow> {
+        self.out.hand_on(idle)
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+        visitor.link(self)?;
+        self.out.visit(visitor)
+    }
+}
+
+impl<O: Operator> LinkPort for Link<O> {
+    fn ident(&self) -> &Arc<OperatorIdent> {
+        &self.ident
+    }
+
+    fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
+        self.operator.tables()
+    }
+
+    fn next_tick(&self) -> Option<Timestamp> {
+        self.operator.next_tick()
+    }
+
+    fn polls(&self) -> bool {
+        self.operator.polls()
+    }
+
+    fn tick(&mut self, now: Timestamp) -> Result<Flow> {
+        let progress = self.operator.tick(now, &mut self.out);
+        self.settle(progress, None)
+    }
+
+    fn poll(&mut self) -> Result<Flow> {
+        let progress = self.operator.poll(&mut self.out);
+        self.settle(progress, None)
+    }
+
+    fn committed(&mut self, checkpoint: CheckpointId) -> Result<()> {
+        let result = self.operator.committed(checkpoint);
+        self.named(result)
+    }
+}
+
+/// Gives each batch to several stages.
+pub struct Tee<B>(Vec<Box<dyn Stage<B>>>);
+
+impl<B> Tee<B> {
+    /// A tee into these stages.
+    pub fn new(stages: Vec<Box<dyn Stage<B>>>) -> Self {
+        Tee(stages)
+    }
+
+    fn all(&mut self, mut f: impl FnMut(&mut dyn Stage<B>) -> Result<Flow>) -> Result<Flow> {
+        self.0.iter_mut().try_fold(Flow::Ready, |flow, stage| Ok(flow.and(f(stage.as_mut())?)))
+    }
+}
+
+impl<B: Batch + Clone> Push<B> for Tee<B> {
+    fn push(&mut self, batch: B) -> Result<Flow> {
+        let Some((last, others)) = self.0.split_last_mut() else { return Ok(Flow::Ready) };
+        let mut flow = Flow::Ready;
+        for stage in others {
+            flow = flow.and(stage.push(batch.clone())?);
+        }
+        Ok(flow.and(last.push(batch)?))
+    }
+
+    fn control(&mut self, control: Control) -> Result<Flow> {
+        self.all(|s| s.control(control))
+    }
+
+    fn resume(&mut self) -> Result<Flow> {
+        self.all(|s| s.resume())
+    }
+}
+
+impl<B: Batch + Clone> Stage<B> for Tee<B> {
+    fn hand_on(&mut self, idle: bool) -> Result<Flow> {
+        self.all(|s| s.hand_on(idle))
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+        self.0.iter_mut().try_for_each(|s| s.visit(visitor))
+    }
+}
+
+/// The end of a chain whose output nobody reads.
+pub struct Discard;
+
+impl<B> Push<B> for Discard {
+    fn push(&mut self, _: B) -> Result<Flow> {
+        Ok(Flow::Ready)
+    }
+
+    fn control(&mut self, _: Control) -> Result<Flow> {
+        Ok(Flow::Ready)
+    }
+
+    fn resume(&mut self) -> Result<Flow> {
+        Ok(Flow::Ready)
+    }
+}
+
+impl<B> Stage<B> for Discard {
+    fn hand_on(&mut self, _: bool) -> Result<Flow> {
+        Ok(Flow::Ready)
+    }
+
+    fn visit(&mut self, _: &mut dyn Visitor) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! The input of a task: takes its channels fairly, combines their watermarks, aligns their barriers.
+//!
+//! A channel that has delivered the barrier of a checkpoint is not read again until every other channel has
+//! delivered it too or has ended; then the barrier goes on. A newer barrier, or an abort, gives up an alignment.
+
+use crate::channel::Channel;
+use crate::valve::Valve;
+use flugs_batch::{Barrier, Batch, Control, Exchanged, StreamElement};
+use flugs_types::CheckpointId;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// One input channel, whose batches are brought to the type of the chain's head.
+pub trait Inlet<H>: Send {
+    /// Takes what has waited longest.
+    fn receive(&mut self) -> Option<StreamElement<H>>;
+    /// Whether nothing waits.
+    fn is_empty(&self) -> bool;
+    /// Nothing will be received any more.
+    fn close(&mut self);
+}
+
+/// A channel of `B` as an inlet of `H`.
+pub(crate) struct ChannelInlet<B, F> {
+    channel: Arc<Channel<B>>,
+    wrap: F,
+}
+
+impl<B, F> ChannelInlet<B, F> {
+    pub(crate) fn new(channel: Arc<Channel<B>>, wrap: F) -> Self {
+        ChannelInlet { channel, wrap }
+    }
+}
+
+impl<B: Exchanged, H, F: Fn(B) -> H + Send> Inlet<H> for ChannelInlet<B, F> {
+    fn receive(&mut self) -> Option<StreamElement<H>> {
+        Some(match self.channel.receive()? {
+            StreamElement::Batch(b) => StreamElement::Batch((self.wrap)(b)),
+            StreamElement::Control(c) => StreamElement::Control(c),
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.channel.is_empty()
+    }
+
+    fn close(&mut self) {
+        self.channel.close();
+    }
+}
+
+/// See the module.
+pub struct Gate<H> {
+    inlets: Vec<Box<dyn Inlet<H>>>,
+    turn: usize,
+    control: GateControl,
+}
+
+impl<H: Batch> Gate<H> {
+    /// A gate over these inlets.
+    pub fn new(inlets: Vec<Box<dyn Inlet<H>>>) -> Self {
+        let control = GateControl::new(inlets.len());
+        Gate { inlets, turn: 0, control }
+    }
+
+    /// The next batch or control item, if one is at hand.
+    pub fn next(&mut self) -> Option<StreamElement<H>> {
+        loop {
+            if let Some(control) = self.control.ready.pop_front() {
+                return Some(StreamElement::Control(control));
+            }
+            let i = self.find()?;
+            self.turn = i + 1;
+            match self.inlets[i].receive()? {
+                StreamElement::Batch(batch) => return Some(StreamElement::Batch(batch)),
+                StreamElement::Control(control) => self.control.take(i, control),
+            }
+        }
+    }
+
+    /// Whether nothing is at hand.
+    pub fn is_empty(&self) -> bool {
+        self.control.ready.is_empty() && self.find().is_none()
+    }
+
+    /// Gives up the alignment for this checkpoint.
+    pub fn abort(&mut self, checkpoint: CheckpointId) {
+        self.control.abort(checkpoint);
+    }
+
+    fn find(&self) -> Option<usize> {
+        let n = self.inlets.len();
+        (0..n).map(|k| (self.turn + k) % n).find(|&i| !self.control.closed(i) && !self.inlets[i].is_empty())
+    }
+}
+
+impl<H> Gate<H> {
+    /// Nothing will be read any more.
+    pub(crate) fn close_all(&mut self) {
+        self.inlets.iter_mut().for_each(|i| i.close());
+    }
+}
+
+/// What a gate knows of its channels; free of the batch type.
+struct GateControl {
+    valve: Valve,
+    ended: Vec<bool>,
+    /// Channels that are not read while a checkpoint is aligned.
+    blocked: Vec<bool>,
+    aligning: Option<Barrier>,
+    aborted: CheckpointId,
+    ready: VecDeque<Control>,
+}
+
+impl GateControl {
+    fn new(channels: usize) -> Self {
+        GateControl {
+            valve: Valve::new(channels),
+            ended: vec![false; channels],
+            blocked: vec![false; channels],
+            aligning: None,
+            aborted: CheckpointId(0),
+            ready: VecDeque::new(),
+        }
+    }
+
+    fn closed(&self, i: usize) -> bool {
+        self.blocked[i] || self.ended[i]
+    }
+
+    fn take(&mut self, i: usize, control: Control) {
+        let ready = &mut self.ready;
+        match control {
+            Control::Watermark(t) => self.valve.watermark_of(i, t, |c| ready.push_back(c)),
+            Control::Idle => self.valve.idleness_of(i, true, |c| ready.push_back(c)),
+            Control::Active => self.valve.idleness_of(i, false, |c| ready.push_back(c)),
+            Control::Barrier(barrier) => self.barrier(i, barrier),
+            Control::End => {
+                self.ended[i] = true;
+                self.valve.ended(i, |c| ready.push_back(c));
+                self.align();
+                if self.valve.all_ended() {
+                    self.ready.push_back(Control::End);
+                }
+            }
+        }
+    }
+
+    fn barrier(&mut self, i: usize, barrier: Barrier) {
+        if barrier.checkpoint <= self.aborted {
+            return;
+        }
+        match self.aligning {
+            Some(current) if current.checkpoint > barrier.checkpoint => return,
+            Some(current) if current.checkpoint == barrier.checkpoint => {}
+            _ => {
+                self.blocked.fill(false);
+                self.aligning = Some(barrier);
+            }
+        }
+        self.blocked[i] = true;
+        self.align();
+    }
+
+    fn align(&mut self) {
+        let Some(barrier) = self.aligning else { return };
+        if (0..self.ended.len()).all(|i| self.closed(i)) {
+            self.aligning = None;
+            self.blocked.fill(false);
+            self.ready.push_back(Control::Barrier(barrier));
+        }
+    }
+
+    fn abort(&mut self, checkpoint: CheckpointId) {
+        self.aborted = self.aborted.max(checkpoint);
+        if self.aligning.is_some_and(|b| b.checkpoint <= checkpoint) {
+            self.aligning = None;
+            self.blocked.fill(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flugs_batch::{BarrierKind, Records};
+    use flugs_types::Timestamp;
+
+    struct Fake(Arc<std::sync::Mutex<VecDeque<StreamElement<Records<i32>>>>>);
+    impl Inlet<Records<i32>> for Fake {
+        fn receive(&mut self) -> Option<StreamElement<Records<i32>>> {
+            self.0.lock().unwrap().pop_front()
+        }
+        fn is_empty(&self) -> bool {
+            self.0.lock().unwrap().is_empty()
+        }
+        fn close(&mut self) {}
+    }
+
+    fn barrier(n: u64) -> Control {
+        Control::Barrier(Barrier { checkpoint: CheckpointId(n), kind: BarrierKind::Checkpoint })
+    }
+
+    fn rows(x: i32) -> StreamElement<Records<i32>> {
+        StreamElement::Batch(Records::untimed(vec![x]))
+    }
+
+    type Queue = Arc<std::sync::Mutex<VecDeque<StreamElement<Records<i32>>>>>;
+
+    fn gate() -> (Gate<Records<i32>>, Vec<Queue>) {
+        let queues: Vec<Queue> = (0..2).map(|_| Queue::default()).collect();
+        (Gate::new(queues.iter().map(|q| Box::new(Fake(q.clone())) as Box<dyn Inlet<_>>).collect()), queues)
+    }
+
+    fn all(gate: &mut Gate<Records<i32>>) -> Vec<StreamElement<Records<i32>>> {
+        std::iter::from_fn(|| gate.next()).collect()
+    }
+
+    #[test]
+    fn rows_behind_a_barrier_wait_for_the_other_channel() {
+        let (mut gate, queues) = gate();
+        queues[0].lock().unwrap().extend([rows(1), StreamElement::Control(barrier(1)), rows(2)]);
+        queues[1].lock().unwrap().extend([rows(3)]);
+        assert_eq!(all(&mut gate), [rows(1), rows(3)]);
+        assert!(gate.is_empty());
+        queues[1].lock().unwrap().extend([StreamElement::Control(barrier(1)), rows(4)]);
+        assert_eq!(all(&mut gate), [StreamElement::Control(barrier(1)), rows(2), rows(4)]);
+    }
+
+    #[test]
+    fn an_ended_channel_counts_as_aligned_and_an_abort_releases() {
+        let (mut gate, queues) = gate();
+        queues[0].lock().unwrap().extend([StreamElement::Control(barrier(1)), rows(1)]);
+        assert_eq!(all(&mut gate), []);
+        gate.abort(CheckpointId(1));
+        assert_eq!(all(&mut gate), [rows(1)]);
+        queues[0].lock().unwrap().extend([StreamElement::Control(barrier(2))]);
+        queues[1]
+            .lock()
+            .unwrap()
+            .extend([StreamElement::Control(barrier(1)), StreamElement::Control(Control::End)]);
+        assert_eq!(all(&mut gate), [StreamElement::Control(barrier(2))]);
+        queues[0].lock().unwrap().extend([
+            StreamElement::Control(Control::Watermark(Timestamp::MAX)),
+            StreamElement::Control(Control::End),
+        ]);
+        let end = [Control::Watermark(Timestamp::MAX), Control::End].map(StreamElement::Control);
+        assert_eq!(all(&mut gate), end);
+    }
+}

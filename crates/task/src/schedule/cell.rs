@@ -1,0 +1,129 @@
+//! A task with its scheduling state.
+//!
+//! ```text
+//!            wake                 taken by a worker
+//!   Idle -----------> Queued ---------------------> Running ---> Idle | Queued | Done
+//!                        ^                             | wake
+//!                        +------- step ends -------- Notified
+//! ```
+//! Only the thread that moved the state to `Running` touches the task; the lock is never contended.
+
+use super::{Slot, Step, Task, step_task};
+use flugs_types::Timestamp;
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+
+const IDLE: u8 = 0;
+const QUEUED: u8 = 1;
+const RUNNING: u8 = 2;
+const NOTIFIED: u8 = 3;
+const DONE: u8 = 4;
+
+/// Where a woken task is put.
+pub(super) trait Queue: Send + Sync {
+    fn enqueue(&self, cell: Arc<Cell>);
+}
+
+/// See the module.
+pub(super) struct Cell {
+    state: AtomicU8,
+    task: Mutex<Option<Box<dyn Task>>>,
+    queue: Arc<dyn Queue>,
+    pub(super) home: usize,
+    /// The earliest timer that is set for the task, in microseconds; `i64::MAX` where none is.
+    timer: AtomicI64,
+}
+
+impl Cell {
+    pub(super) fn new(queue: Arc<dyn Queue>, home: usize) -> Arc<Self> {
+        Arc::new(Cell {
+            state: AtomicU8::new(IDLE),
+            task: Mutex::new(None),
+            queue,
+            home,
+            timer: AtomicI64::new(i64::MAX),
+        })
+    }
+
+    /// Steps the task once. Only for a cell that was taken from its queue. Says until when it waits, if it does with
+    /// a time that no timer is set for yet.
+    pub(super) fn run(self: &Arc<Self>, now: Timestamp) -> Option<Timestamp> {
+        self.state.store(RUNNING, Ordering::Release);
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        if task.is_none() {
+            // Woken before it was started: starting wakes it again.
+            drop(task);
+            self.rest();
+            return None;
+        }
+        let step = step_task(&mut task, now);
+        drop(task);
+        match step {
+            Step::Done => self.state.store(DONE, Ordering::Release),
+            Step::Again => {
+                self.state.store(QUEUED, Ordering::Release);
+                self.queue.enqueue(self.clone());
+            }
+            Step::Wait => self.rest(),
+            Step::WaitUntil(t) => {
+                let set = t.0 < self.timer.load(Ordering::Acquire);
+                if set {
+                    self.timer.store(t.0, Ordering::Release);
+                }
+                self.rest();
+                return set.then_some(t);
+            }
+        }
+        None
+    }
+
+    fn rest(self: &Arc<Self>) {
+        if self.state.compare_exchange(RUNNING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            self.state.store(QUEUED, Ordering::Release);
+            self.queue.enqueue(self.clone());
+        }
+    }
+
+    /// A timer of this cell has come due.
+    pub(super) fn timer_fired(self: &Arc<Self>, at: Timestamp) {
+        let _ = self.timer.compare_exchange(at.0, i64::MAX, Ordering::AcqRel, Ordering::Acquire);
+        self.wake_by_ref();
+    }
+}
+
+impl Wake for Cell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = self.state.load(Ordering::Acquire);
+        loop {
+            let next = match state {
+                IDLE => QUEUED,
+                RUNNING => NOTIFIED,
+                _ => return,
+            };
+            match self.state.compare_exchange_weak(state, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(IDLE) => return self.queue.enqueue(self.clone()),
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+    }
+}
+
+/// A cell as a slot.
+pub(super) struct CellSlot(pub(super) Arc<Cell>);
+
+impl Slot for CellSlot {
+    fn waker(&self) -> Waker {
+        Waker::from(self.0.clone())
+    }
+
+    fn start(&self, task: Box<dyn Task>) {
+        *self.0.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+        self.0.wake_by_ref();
+    }
+}

@@ -1,0 +1,141 @@
+//! Event time of the splits of one reader.
+
+use crate::watermark::{WatermarkGenerator, WatermarkStrategy};
+use flugs_batch::{Control, Record, Records};
+use flugs_connector::SplitStatus;
+use flugs_types::Timestamp;
+
+struct SplitTime<T> {
+    id: String,
+    generator: Option<Box<dyn WatermarkGenerator<T>>>,
+    watermark: Timestamp,
+    status: SplitStatus,
+}
+
+/// The splits that a reader has, each with its watermark.
+pub(super) struct Splits<T> {
+    strategy: WatermarkStrategy<T>,
+    splits: Vec<SplitTime<T>>,
+    /// Unassigned splits may bring rows of any time.
+    held: bool,
+    idle: bool,
+    /// What was said last.
+    watermark: Timestamp,
+}
+
+impl<T: Record> Splits<T> {
+    /// No splits; held until the enumerator says otherwise.
+    pub(super) fn new(strategy: WatermarkStrategy<T>) -> Self {
+        Splits { strategy, splits: Vec::new(), held: true, idle: false, watermark: Timestamp::MIN }
+    }
+
+    pub(super) fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    pub(super) fn add(&mut self, id: &str, watermark: Timestamp) {
+        let generator = self.strategy.new_generator();
+        self.splits.push(SplitTime { id: id.to_owned(), generator, watermark, status: SplitStatus::Behind });
+    }
+
+    pub(super) fn remove(&mut self, id: &str) {
+        self.splits.retain(|s| s.id != id);
+    }
+
+    pub(super) fn status(&mut self, id: &str, status: SplitStatus) {
+        if let Some(split) = self.splits.iter_mut().find(|s| s.id == id) {
+            split.status = status;
+        }
+    }
+
+    pub(super) fn watermark_of(&self, id: &str) -> Timestamp {
+        self.splits.iter().find(|s| s.id == id).map_or(Timestamp::MIN, |s| s.watermark)
+    }
+
+    /// Gives the rows their event times and follows them.
+    pub(super) fn observe(&mut self, id: &str, rows: &mut Records<T>) {
+        self.strategy.assign(rows);
+        if self.splits.iter().all(|s| s.id != id) {
+            self.add(id, Timestamp::MIN);
+        }
+        if let Some(split) = self.splits.iter_mut().find(|s| s.id == id) {
+            split.status = SplitStatus::Behind;
+            if let Some(generator) = &mut split.generator {
+                split.watermark = split.watermark.max(generator.observe(rows));
+            }
+        }
+    }
+
+    fn behind(&self) -> impl Iterator<Item = &SplitTime<T>> {
+        self.splits.iter().filter(|s| s.status == SplitStatus::Behind)
+    }
+
+    /// The lowest watermark of the splits that are behind; `None` where none is.
+    pub(super) fn lowest(&self) -> Option<Timestamp> {
+        self.behind().map(|s| s.watermark).min()
+    }
+
+    /// Says what has become of the reader's event time since the last call.
+    pub(super) fn combine(&mut self, mut out: impl FnMut(Control)) {
+        let lowest = self.lowest();
+        let idle = lowest.is_none() && !self.held;
+        if self.idle && !idle {
+            out(Control::Active);
+        }
+        let known = match lowest {
+            Some(lowest) => lowest,
+            // All splits have reached the present end: the newest of them says how far time has come.
+            None => self.splits.iter().map(|s| s.watermark).max().unwrap_or(Timestamp::MIN),
+        };
+        if !self.held && known > self.watermark {
+            self.watermark = known;
+            out(Control::Watermark(known));
+        }
+        if idle && !self.idle {
+            out(Control::Idle);
+        }
+        self.idle = idle;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(times: &[i64]) -> Records<i64> {
+        times.iter().map(|t| (*t, Timestamp(*t))).collect()
+    }
+
+    fn said(splits: &mut Splits<i64>) -> Vec<Control> {
+        let mut out = Vec::new();
+        splits.combine(|c| out.push(c));
+        out
+    }
+
+    #[test]
+    fn held_then_the_minimum_then_idle_by_evidence() {
+        let mut splits = Splits::new(WatermarkStrategy::monotonous());
+        splits.add("a", Timestamp::MIN);
+        splits.observe("a", &mut rows(&[5, 9]));
+        assert_eq!(said(&mut splits), [], "unassigned splits hold the watermark back");
+        splits.add("b", Timestamp(3));
+        splits.hold(false);
+        assert_eq!(
+            said(&mut splits),
+            [Control::Watermark(Timestamp(3))],
+            "a restored split goes on with its watermark"
+        );
+        splits.observe("b", &mut rows(&[4, 7]));
+        assert_eq!(said(&mut splits), [Control::Watermark(Timestamp(6))]);
+        splits.status("b", SplitStatus::CaughtUp);
+        assert_eq!(
+            said(&mut splits),
+            [Control::Watermark(Timestamp(8))],
+            "a caught-up split does not hold back"
+        );
+        splits.status("a", SplitStatus::CaughtUp);
+        assert_eq!(said(&mut splits), [Control::Idle]);
+        splits.observe("b", &mut rows(&[20]));
+        assert_eq!(said(&mut splits), [Control::Active, Control::Watermark(Timestamp(19))]);
+    }
+}

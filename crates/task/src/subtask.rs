@@ -1,0 +1,347 @@
+//! A task that is fed by channels.
+//!
+//! Its life: *running*, until the gate has delivered the end of all inputs and the chain has digested it; *drained*,
+//! in which it answers triggers and learns of commits; then it goes, when told to. See [`TaskCore`] for what both kinds of
+//! tasks share.
+
+use crate::chain::{LinkPort, Stage, Visitor};
+use crate::gate::Gate;
+use crate::mail::{Mail, Mailbox, SubtaskRef, Supervisor, TaskEvent};
+use crate::schedule::{Obituary, Step, Task};
+use crate::snapshot::Capture;
+use flugs_batch::{Barrier, Batch, Control, Flow, StreamElement};
+use flugs_types::{Background, CheckpointId, Result, Timestamp};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// How many elements a step takes before it lets other tasks run.
+const STEP_ELEMENTS: usize = 16;
+
+/// What a task is started with.
+#[derive(Clone)]
+pub struct TaskContext {
+    /// Which task this is.
+    pub this: SubtaskRef,
+    /// Where its mail comes.
+    pub mailbox: Mailbox,
+    /// Who is told.
+    pub supervisor: Arc<dyn Supervisor>,
+    /// Threads that may block.
+    pub background: Arc<dyn Background>,
+}
+
+impl TaskContext {
+    pub(crate) fn name(&self) -> String {
+        format!("flugs-task-{}-{}", self.this.task, self.this.index)
+    }
+
+    pub(crate) fn obituary(&self) -> Obituary {
+        let (supervisor, this) = (self.supervisor.clone(), self.this);
+        Box::new(move |event| supervisor.report(this, event))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    New,
+    Running,
+    Drained,
+}
+
+/// What a task does with mail that concerns its chain alone.
+pub(crate) enum CoreMail {
+    /// The chain was told that a checkpoint is complete.
+    Committed,
+    /// A checkpoint begins.
+    Trigger(Barrier),
+    /// An alignment is to be given up.
+    Aborted(CheckpointId),
+    /// The task goes.
+    Go,
+    /// Not the core's affair.
+    Other(Mail),
+}
+
+/// What every task has: a chain, its snapshot in progress, its life.
+pub(crate) struct TaskCore<H, C = Box<dyn Stage<H>>> {
+    pub(crate) context: TaskContext,
+    pub(crate) chain: C,
+    /// What the chain said last.
+    pub(crate) flow: Flow,
+    life: Life,
+    capture: Option<Capture>,
+    /// A barrier on its way through the chain: the capture begins when the chain is ready again.
+    passing: Option<Barrier>,
+    /// The newest checkpoint that was given up.
+    aborted: CheckpointId,
+    ending: bool,
+    polls: bool,
+    head: PhantomData<fn(H)>,
+}
+
+impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
+    pub(crate) fn new(context: TaskContext, mut chain: C) -> Result<Self> {
+        let mut wants = Wants { polls: false };
+        chain.visit(&mut wants)?;
+        Ok(TaskCore {
+            context,
+            chain,
+            flow: Flow::Ready,
+            life: Life::New,
+            capture: None,
+            passing: None,
+            aborted: CheckpointId(0),
+            ending: false,
+            polls: wants.polls,
+            head: PhantomData,
+        })
+    }
+
+    pub(crate) fn start(&mut self) {
+        if self.life == Life::New {
+            self.life = Life::Running;
+            self.report(TaskEvent::Running);
+        }
+    }
+
+    pub(crate) fn report(&self, event: TaskEvent) {
+        self.context.supervisor.report(self.context.this, event);
+    }
+
+    pub(crate) fn is_drained(&self) -> bool {
+        self.life == Life::Drained
+    }
+
+    pub(crate) fn take_mail(&mut self) -> Result<Option<CoreMail>> {
+        let Some(mail) = self.context.mailbox.take() else { return Ok(None) };
+        Ok(Some(match mail {
+            Mail::Committed(checkpoint) => {
+                self.chain.visit(&mut Committed(checkpoint))?;
+                CoreMail::Committed
+            }
+            Mail::Aborted(checkpoint) => {
+                self.aborted = self.aborted.max(checkpoint);
+                if self.capture.as_ref().is_some_and(|c| c.checkpoint() <= checkpoint) {
+                    self.cancel_capture()?;
+                }
+                CoreMail::Aborted(checkpoint)
+            }
+            Mail::Trigger(barrier) => CoreMail::Trigger(barrier),
+            Mail::Finish | Mail::Cancel => CoreMail::Go,
+            other => CoreMail::Other(other),
+        }))
+    }
+
+    /// Lets the chain go on. When it is ready: begins a capture that waited for it, or becomes drained.
+    pub(crate) fn settle(&mut self) -> Result<Flow> {
+        if self.flow != Flow::Ready {
+            self.flow = self.chain.resume()?;
+        }
+        if self.flow == Flow::Ready {
+            if let Some(barrier) = self.passing.take() {
+                let context = &self.context;
+                let capture =
+                    Capture::begin(&mut self.chain, barrier.checkpoint, context.this, &context.supervisor)?;
+                self.capture = Some(capture);
+                if barrier.checkpoint <= self.aborted {
+                    self.cancel_capture()?;
+                }
+            }
+            if self.ending {
+                self.ending = false;
+                self.life = Life::Drained;
+                self.flow = self.chain.hand_on(true)?;
+                self.report(TaskEvent::Drained);
+            }
+        }
+        Ok(self.flow)
+    }
+
+    fn cancel_capture(&mut self) -> Result<()> {
+        match self.capture.take() {
+            Some(capture) => capture.cancel(&mut self.chain),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn push(&mut self, batch: H) -> Result<()> {
+        self.flow = self.flow.and(self.chain.push(batch)?);
+        Ok(())
+    }
+
+    pub(crate) fn control(&mut self, control: Control) -> Result<()> {
+        match control {
+            Control::Barrier(barrier) => {
+                // One checkpoint at a time: a newer one means that the older was given up.
+                self.cancel_capture()?;
+                self.passing = Some(barrier);
+            }
+            Control::End => self.ending = true,
+            _ => {}
+        }
+        self.flow = self.flow.and(self.chain.control(control)?);
+        self.flow = self.settle()?;
+        Ok(())
+    }
+
+    /// Whether a snapshot is on its way; another barrier must wait.
+    pub(crate) fn snapshotting(&self) -> bool {
+        self.capture.is_some() || self.passing.is_some()
+    }
+
+    /// Captures a slice of a snapshot. Says whether there is more to capture at once.
+    pub(crate) fn capture(&mut self) -> Result<bool> {
+        let Some(capture) = &mut self.capture else { return Ok(false) };
+        if capture.step(&mut self.chain, &self.context.background)? {
+            self.capture = None;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Polls and ticks the operators that asked for it. Returns when the next tick is due.
+    pub(crate) fn tick(&mut self, now: Timestamp) -> Result<Option<Timestamp>> {
+        let mut ticks = Ticks { now, polls: self.polls, flow: self.flow, next: None };
+        self.chain.visit(&mut ticks)?;
+        self.flow = self.flow.and(ticks.flow);
+        Ok(ticks.next)
+    }
+}
+
+struct Wants {
+    polls: bool,
+}
+
+impl Visitor for Wants {
+    fn link(&mut self, link: &mut dyn LinkPort) -> Result<()> {
+        self.polls |= link.polls();
+        Ok(())
+    }
+}
+
+struct Committed(CheckpointId);
+
+impl Visitor for Committed {
+    fn link(&mut self, link: &mut dyn LinkPort) -> Result<()> {
+        link.committed(self.0)
+    }
+}
+
+struct Ticks {
+    now: Timestamp,
+    polls: bool,
+    flow: Flow,
+    next: Option<Timestamp>,
+}
+
+impl Visitor for Ticks {
+    fn link(&mut self, link: &mut dyn LinkPort) -> Result<()> {
+        if self.polls && self.flow == Flow::Ready && link.polls() {
+            self.flow = self.flow.and(link.poll()?);
+        }
+        if self.flow == Flow::Ready && link.next_tick().is_some_and(|t| t <= self.now) {
+            self.flow = self.flow.and(link.tick(self.now)?);
+        }
+        self.next = [self.next, link.next_tick()].into_iter().flatten().min();
+        Ok(())
+    }
+}
+
+/// See the module.
+pub struct SubtaskTask<H> {
+    core: TaskCore<H>,
+    gate: Gate<H>,
+    /// A trigger for which the barriers have not come, or have not all come.
+    awaited: Option<Barrier>,
+}
+
+impl<H: Batch> SubtaskTask<H> {
+    /// A task that reads `gate` into `chain`.
+    pub fn new(context: TaskContext, gate: Gate<H>, chain: Box<dyn Stage<H>>) -> Result<Self> {
+        Ok(SubtaskTask { core: TaskCore::new(context, chain)?, gate, awaited: None })
+    }
+
+    fn mail(&mut self) -> Result<Option<Step>> {
+        while let Some(mail) = self.core.take_mail()? {
+            match mail {
+                CoreMail::Trigger(barrier) => self.awaited = Some(barrier),
+                CoreMail::Aborted(checkpoint) => {
+                    self.gate.abort(checkpoint);
+                    self.awaited = self.awaited.filter(|b| b.checkpoint > checkpoint);
+                }
+                CoreMail::Go => return Ok(Some(Step::Done)),
+                CoreMail::Committed | CoreMail::Other(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes elements while the chain is ready. Says whether it stopped for want of input.
+    fn take_input(&mut self) -> Result<bool> {
+        for _ in 0..STEP_ELEMENTS {
+            if self.core.settle()? != Flow::Ready || self.core.is_drained() {
+                return Ok(false);
+            }
+            match self.gate.next() {
+                None => return Ok(true),
+                Some(StreamElement::Batch(batch)) => self.core.push(batch)?,
+                Some(StreamElement::Control(control)) => {
+                    if let Control::Barrier(barrier) = control {
+                        self.awaited = self.awaited.filter(|b| b.checkpoint > barrier.checkpoint);
+                    }
+                    self.core.control(control)?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn run(&mut self, now: Timestamp) -> Result<Step> {
+        self.core.start();
+        if let Some(step) = self.mail()? {
+            return Ok(step);
+        }
+        let starved = self.take_input()?;
+        if self.core.is_drained() && self.core.flow == Flow::Ready && !self.core.snapshotting() {
+            // All input has ended without this barrier: what is here is the state at its cut.
+            if let Some(barrier) = self.awaited.take() {
+                self.core.control(Control::Barrier(barrier))?;
+            }
+        }
+        let mut next = None;
+        if self.core.settle()? == Flow::Ready {
+            next = self.core.tick(now)?;
+        }
+        let capturing = self.core.capture()?;
+        self.core.flow = self.core.flow.and(self.core.chain.hand_on(starved)?);
+        Ok(match self.core.flow {
+            _ if capturing => Step::Again,
+            Flow::Full => Step::Wait,
+            Flow::Yield => Step::Again,
+            Flow::Ready if self.core.is_drained() || (starved && self.gate.is_empty()) => {
+                next.map_or(Step::Wait, Step::WaitUntil)
+            }
+            Flow::Ready => Step::Again,
+        })
+    }
+}
+
+impl<H: Batch> Task for SubtaskTask<H> {
+    fn step(&mut self, now: Timestamp) -> Result<Step> {
+        self.run(now)
+    }
+
+    fn name(&self) -> String {
+        self.core.context.name()
+    }
+
+    fn obituary(&self) -> Obituary {
+        self.core.context.obituary()
+    }
+}
+
+impl<H> Drop for SubtaskTask<H> {
+    fn drop(&mut self) {
+        self.gate.close_all();
+    }
+}

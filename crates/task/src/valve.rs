@@ -1,0 +1,134 @@
+//! The one place where watermarks and idleness of several inputs become one.
+//!
+//! The output watermark is the minimum over the inputs that are active, and never goes back. Inputs that are
+//! idle, or have ended, do not count; when all are idle the output is idle, and its watermark is the maximum
+//! of what the inputs have said, so that the order in which they fell idle does not matter
+//! (Flink's combiners differ here; see FLINK-37399's neighbours in the reports on idleness).
+
+use flugs_batch::Control;
+use flugs_types::Timestamp;
+
+#[derive(Debug, Clone, Copy)]
+struct Input {
+    watermark: Timestamp,
+    idle: bool,
+    ended: bool,
+}
+
+/// Combines the watermarks and idleness of a fixed number of inputs.
+#[derive(Debug, Clone)]
+pub struct Valve {
+    inputs: Vec<Input>,
+    watermark: Timestamp,
+    idle: bool,
+}
+
+impl Valve {
+    /// A valve with this many inputs, all active and without a watermark.
+    pub fn new(inputs: usize) -> Self {
+        let input = Input { watermark: Timestamp::MIN, idle: false, ended: false };
+        Valve { inputs: vec![input; inputs], watermark: Timestamp::MIN, idle: false }
+    }
+
+    /// The combined watermark.
+    pub fn watermark(&self) -> Timestamp {
+        self.watermark
+    }
+
+    /// Input `i` has a new watermark; an older one than it had is ignored, one of an idle input makes it active.
+    pub fn watermark_of(&mut self, i: usize, watermark: Timestamp, out: impl FnMut(Control)) {
+        let input = &mut self.inputs[i];
+        input.watermark = input.watermark.max(watermark);
+        input.idle = false;
+        self.combine(out);
+    }
+
+    /// Input `i` is idle, or active again.
+    pub fn idleness_of(&mut self, i: usize, idle: bool, out: impl FnMut(Control)) {
+        self.inputs[i].idle = idle;
+        self.combine(out);
+    }
+
+    /// Input `i` has ended.
+    pub fn ended(&mut self, i: usize, out: impl FnMut(Control)) {
+        self.inputs[i].ended = true;
+        self.combine(out);
+    }
+
+    /// Whether all inputs have ended.
+    pub fn all_ended(&self) -> bool {
+        self.inputs.iter().all(|i| i.ended)
+    }
+
+    fn combine(&mut self, mut out: impl FnMut(Control)) {
+        let active = self.inputs.iter().filter(|i| !i.idle && !i.ended);
+        let (combined, idle) = match active.map(|i| i.watermark).min() {
+            Some(min) => (min, false),
+            // None is active: those that ended said MAX if they had event time, the idle ones what they last knew.
+            None => {
+                let idle = self.inputs.iter().any(|i| !i.ended);
+                let known = self.inputs.iter().filter(|i| !idle || !i.ended).map(|i| i.watermark).max();
+                (known.unwrap_or(Timestamp::MIN), idle)
+            }
+        };
+        if self.idle && !idle {
+            self.idle = false;
+            out(Control::Active);
+        }
+        if combined > self.watermark {
+            self.watermark = combined;
+            out(Control::Watermark(combined));
+        }
+        if idle && !self.idle {
+            self.idle = true;
+            out(Control::Idle);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(t: i64) -> Timestamp {
+        Timestamp(t)
+    }
+
+    #[test]
+    fn the_minimum_of_the_active_inputs() {
+        let (mut valve, mut out) = (Valve::new(3), Vec::new());
+        valve.watermark_of(0, at(10), |c| out.push(c));
+        valve.watermark_of(1, at(7), |c| out.push(c));
+        assert_eq!(out, []);
+        valve.watermark_of(2, at(9), |c| out.push(c));
+        valve.idleness_of(1, true, |c| out.push(c));
+        valve.watermark_of(1, at(8), |c| out.push(c)); // active again, but behind: nothing goes back
+        valve.watermark_of(1, at(20), |c| out.push(c));
+        valve.ended(2, |c| out.push(c));
+        assert_eq!(out, [7, 9, 10].map(|t| Control::Watermark(at(t))));
+    }
+
+    #[test]
+    fn the_order_of_falling_idle_does_not_matter() {
+        let run = |order: [usize; 2]| {
+            let mut valve = Valve::new(2);
+            valve.watermark_of(0, at(10), |_| ());
+            valve.watermark_of(1, at(20), |_| ());
+            let mut out = Vec::new();
+            for i in order {
+                valve.idleness_of(i, true, |c| out.push(c));
+            }
+            (valve.watermark(), out.last().copied())
+        };
+        assert_eq!(run([0, 1]), run([1, 0]));
+        assert_eq!(run([0, 1]), (at(20), Some(Control::Idle)));
+    }
+
+    #[test]
+    fn an_end_without_event_time_says_nothing_about_time() {
+        let mut valve = Valve::new(1);
+        let mut out = Vec::new();
+        valve.ended(0, |c| out.push(c));
+        assert!(out.is_empty() && valve.all_ended());
+    }
+}
