@@ -100,11 +100,18 @@ impl Manifest {
 
     /// How many bytes of state it covers.
     pub fn bytes(&self) -> u64 {
-        self.operators.iter().flat_map(|o| &o.subtasks).fold(0, |sum, s| sum.saturating_add(s.bytes))
+        self.operators.iter().fold(0, |sum, o| sum.saturating_add(o.bytes()))
     }
 
     /// Says what contradicts itself, if anything: such a manifest is neither published nor read.
     pub(crate) fn flaw(&self) -> Option<String> {
+        // The numbers after these must exist.
+        if self.checkpoint.0 == u64::MAX || self.generation.0 == u64::MAX {
+            return Some(format!(
+                "checkpoint {} of generation {} cannot be",
+                self.checkpoint, self.generation
+            ));
+        }
         let mut uids = HashSet::new();
         self.operators.iter().find_map(|operator| {
             if !uids.insert(&operator.uid) {
@@ -117,6 +124,16 @@ impl Manifest {
 }
 
 impl OperatorState {
+    /// Whether there is anything to restore.
+    pub fn has_state(&self) -> bool {
+        self.enumerator.is_some() || self.subtasks.iter().any(|s| s.state.is_some())
+    }
+
+    /// How many bytes of state its subtasks have.
+    pub fn bytes(&self) -> u64 {
+        self.subtasks.iter().fold(0, |sum, s| sum.saturating_add(s.bytes))
+    }
+
     fn flaw(&self) -> Option<String> {
         if self.uid.as_str().is_empty() {
             return Some("has no uid".to_owned());
