@@ -1,5 +1,6 @@
 //! A bounds-checked cursor over encoded bytes.
 
+use super::{EMPTY_ELEMENTS_MAX, NESTING_MAX};
 use std::fmt;
 
 /// Why bytes are not a value of the expected type.
@@ -10,6 +11,17 @@ impl DecodeError {
     /// An error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         DecodeError(message.into())
+    }
+
+    /// The enum `name` has no variant of this ordinal.
+    #[cold]
+    pub fn no_variant(name: &str, ordinal: u32) -> Self {
+        DecodeError(format!("enum {name} has no variant number {ordinal}"))
+    }
+
+    #[cold]
+    pub(super) fn bad_tag(what: &str, tag: u8) -> Self {
+        DecodeError(format!("{what} starts with 0 or 1, not with {tag}"))
     }
 }
 
@@ -25,12 +37,13 @@ impl std::error::Error for DecodeError {}
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     rest: &'a [u8],
+    depth: u32,
 }
 
 impl<'a> Reader<'a> {
     /// A cursor at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Reader { rest: bytes }
+        Reader { rest: bytes, depth: 0 }
     }
 
     /// How many bytes are left.
@@ -62,14 +75,43 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The next byte, which must be 0 or 1; `what` names what it starts.
+    #[inline]
+    pub(super) fn tag(&mut self, what: &str) -> Result<bool, DecodeError> {
+        match self.array::<1>()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [tag] => Err(DecodeError::bad_tag(what, tag)),
+        }
+    }
+
     /// A `u32` length of a sequence whose elements take at least `element_bytes_min` bytes each;
-    /// refused where the input is too short to hold them.
+    /// refused where the input is too short to hold them. Where elements may take no bytes at all, up to
+    /// [`EMPTY_ELEMENTS_MAX`] are taken on trust.
+    #[inline]
     pub fn length(&mut self, element_bytes_min: usize) -> Result<usize, DecodeError> {
         let n = u32::from_le_bytes(self.array()?) as usize;
-        if n.saturating_mul(element_bytes_min) > self.rest.len() {
-            return Err(short(n.saturating_mul(element_bytes_min), self.rest.len()));
+        let want = n.saturating_mul(element_bytes_min.max(1));
+        if want > self.rest.len() && (element_bytes_min > 0 || n > EMPTY_ELEMENTS_MAX) {
+            return Err(short(want, self.rest.len()));
         }
         Ok(n)
+    }
+
+    /// Reads what stands one level deeper; refused below [`NESTING_MAX`] levels, so that damaged bytes of a recursive
+    /// type cannot exhaust the stack.
+    #[inline]
+    pub fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        if self.depth == NESTING_MAX {
+            return Err(too_deep());
+        }
+        self.depth += 1;
+        let value = read(self);
+        self.depth -= 1;
+        value
     }
 
     /// Fails if bytes are left.
@@ -84,4 +126,9 @@ impl<'a> Reader<'a> {
 #[cold]
 fn short(want: usize, have: usize) -> DecodeError {
     DecodeError(format!("{want} bytes expected, {have} left"))
+}
+
+#[cold]
+fn too_deep() -> DecodeError {
+    DecodeError(format!("the value nests deeper than {NESTING_MAX} levels"))
 }
