@@ -28,6 +28,6 @@ pub use panes::PaneTable;
 pub use run::{Block, PieceWriter, RunReader, RunWriter, Section, SectionId};
 pub use snapshot::{FrozenPiece, Fuel, SnapshotTable, StateKind, StateSchema};
 pub use store::KeyedStore;
-pub use table::KeyedTable;
+pub use table::{Drained, KeyedTable};
 pub use timers::TimerTable;
 pub use ttl::{StateTime, Ttl, TtlTime, TtlUpdate, TtlVisibility};

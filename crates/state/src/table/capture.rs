@@ -1,0 +1,236 @@
+//! Snapshots of a table: copy on write, shard by shard.
+//!
+//! Each shard knows the last snapshot it was captured for. A freeze only counts that number up. Whoever is about
+//! to change a shard with an older number captures it first ([`Directory::own`]); [`Directory::capture`] walks over the
+//! others in slices. A shard that is dropped or cleared as a whole moves into its piece without a copy.
+
+use super::directory::Directory;
+use super::shard::Shard;
+use crate::run::PieceWriter;
+use crate::snapshot::{FrozenPiece, Fuel};
+use flugs_batch::{Data, Key};
+use flugs_types::hash_key;
+use std::mem::needs_drop;
+
+/// What passing a shard costs of a slice's fuel.
+const PASS_FUEL: usize = 16;
+
+/// Where a table stands in its snapshots.
+#[derive(Default)]
+pub(super) struct Snapshot {
+    /// Counts the freezes. It wraps after four billion of them, by when every shard has been captured or marked since.
+    pub(super) epoch: u32,
+    /// Whether the one of this number is incomplete.
+    running: bool,
+    /// The first directory entry that was not walked over yet.
+    pub(super) cursor: usize,
+    /// Captured and not handed out.
+    pieces: Vec<Box<dyn FrozenPiece>>,
+}
+
+/// Entries that own no memory of their own: copied, and encoded later.
+struct Copied<K, V>(Vec<(K, V)>);
+
+/// Entries that own memory: encoded at once, for that is cheaper than to clone each into allocations of its own.
+struct Encoded {
+    bytes: Vec<u8>,
+    /// The hash of each key and where its entry ends.
+    entries: Vec<(u64, usize)>,
+}
+
+/// A whole shard.
+struct Moved<K, V>(Shard<K, V>);
+
+impl<K: Key, V: Data> FrozenPiece for Copied<K, V> {
+    fn encode(&self, out: &mut PieceWriter<'_>) {
+        self.0.iter().for_each(|(key, value)| encode_entry(key, value, out));
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<(K, V)>()
+    }
+}
+
+impl FrozenPiece for Encoded {
+    fn encode(&self, out: &mut PieceWriter<'_>) {
+        let mut start = 0;
+        for &(hash, end) in &self.entries {
+            out.keyed(hash, |block| block.extend_from_slice(&self.bytes[start..end]));
+            start = end;
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<(u64, usize)>()
+    }
+}
+
+impl<K: Key, V: Data> FrozenPiece for Moved<K, V> {
+    fn encode(&self, out: &mut PieceWriter<'_>) {
+        // SAFETY: this piece owns the shard, which nobody changes any more.
+        unsafe {
+            for place in self.0.places() {
+                let (key, value) = self.0.entry(place).as_ref();
+                encode_entry(key, value, out);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        // SAFETY: this piece owns the shard.
+        self.0.bytes() + unsafe { self.0.heap() }
+    }
+}
+
+impl<K, V> Drop for Moved<K, V> {
+    fn drop(&mut self) {
+        // SAFETY: this piece owns the shard and is gone after this.
+        unsafe { self.0.release() }
+    }
+}
+
+fn encode_entry<K: Key, V: Data>(key: &K, value: &V, out: &mut PieceWriter<'_>) {
+    out.keyed(hash_key(key), |block| {
+        key.encode(block);
+        value.encode(block);
+    });
+}
+
+impl<K: Key, V: Data> Directory<K, V> {
+    pub(super) fn freeze(&mut self) {
+        debug_assert!(!self.snapshot.running, "one snapshot at a time");
+        self.cancel();
+        self.snapshot.epoch = self.snapshot.epoch.wrapping_add(1);
+        self.snapshot.running = true;
+        self.snapshot.cursor = 0;
+    }
+
+    /// Shards that were not captured keep their old number and are marked when they are next changed.
+    pub(super) fn cancel(&mut self) {
+        self.snapshot.running = false;
+        self.snapshot.pieces.clear();
+    }
+
+    pub(super) fn capture(&mut self, fuel: &mut Fuel, pieces: &mut Vec<Box<dyn FrozenPiece>>) -> bool {
+        while self.snapshot.running {
+            let at = self.snapshot.cursor;
+            if at >= self.entries() {
+                self.snapshot.running = false;
+            } else if fuel.is_spent() {
+                break;
+            } else {
+                if self.shard(at).captured != self.snapshot.epoch {
+                    fuel.spend(self.capture_at(at));
+                }
+                fuel.spend(PASS_FUEL);
+                self.snapshot.cursor = self.span(at).end;
+            }
+        }
+        pieces.append(&mut self.snapshot.pieces);
+        !self.snapshot.running
+    }
+
+    /// Captures the shard at `at` if a snapshot is running, and marks it as captured. Returns how many bytes were read.
+    #[cold]
+    pub(super) fn capture_at(&mut self, at: usize) -> usize {
+        let shard = self.shard(at);
+        let mut bytes = 0;
+        if self.snapshot.running && !shard.is_vacant() {
+            bytes = shard.bytes();
+            let piece = if needs_drop::<(K, V)>() { self.encode_shard(at) } else { copy_shard(shard) };
+            self.snapshot.pieces.push(piece);
+        }
+        self.mark_captured(at);
+        bytes
+    }
+
+    fn encode_shard(&mut self, at: usize) -> Box<dyn FrozenPiece> {
+        let shard = self.shard(at);
+        let mut heap = 0;
+        // SAFETY: the shard is in the directory, and references to its entries end here.
+        let piece = unsafe {
+            let mut piece = Encoded { bytes: Vec::new(), entries: Vec::with_capacity(shard.len()) };
+            piece.bytes.reserve(shard.len() * size_of::<(K, V)>() + shard.heap());
+            for place in shard.places() {
+                let (key, value) = shard.entry(place).as_ref();
+                heap += key.heap_bytes() + value.heap_bytes();
+                key.encode(&mut piece.bytes);
+                value.encode(&mut piece.bytes);
+                piece.entries.push((hash_key(key), piece.bytes.len()));
+            }
+            piece
+        };
+        self.measured(at, heap);
+        Box::new(piece)
+    }
+
+    /// Removes all entries. What a snapshot has not captured moves into its pieces.
+    pub(super) fn clear(&mut self) {
+        let Snapshot { running, epoch, .. } = self.snapshot;
+        for shard in self.take_shards() {
+            if running && shard.captured != epoch {
+                self.snapshot.pieces.push(Box::new(Moved(shard)));
+            } else {
+                // SAFETY: taken out of the directory, each once.
+                unsafe { shard.release() };
+            }
+        }
+    }
+
+    /// Takes all entries out. What a snapshot has not captured is captured first.
+    pub(super) fn drain(&mut self) -> Drained<K, V> {
+        if self.snapshot.running {
+            let mut pieces = Vec::new();
+            self.capture(&mut Fuel(usize::MAX), &mut pieces);
+            self.snapshot.pieces = pieces;
+        }
+        Drained { shards: self.take_shards().into_iter(), current: None }
+    }
+}
+
+fn copy_shard<K: Key, V: Data>(shard: Shard<K, V>) -> Box<dyn FrozenPiece> {
+    // SAFETY: the caller's shard is in its directory, and references to its entries end here.
+    let rows = unsafe {
+        let mut rows = Vec::with_capacity(shard.len());
+        rows.extend(shard.places().map(|place| shard.entry(place).as_ref().clone()));
+        rows
+    };
+    Box::new(Copied(rows))
+}
+
+/// The entries that were taken out of a table.
+pub struct Drained<K, V> {
+    shards: std::vec::IntoIter<Shard<K, V>>,
+    /// The shard that entries are taken from, and the chunk.
+    current: Option<(Shard<K, V>, usize)>,
+}
+
+impl<K, V> Iterator for Drained<K, V> {
+    type Item = (K, V);
+
+    fn next(&mut self) -> Option<(K, V)> {
+        loop {
+            if let Some((shard, chunk)) = &mut self.current {
+                // SAFETY: the shard was taken out of its table and belongs to this iterator until it is freed.
+                if let Some(entry) = unsafe { shard.take_any(chunk) } {
+                    return Some(entry);
+                }
+                let shard = *shard;
+                self.current = None;
+                // SAFETY: as above; it is empty.
+                unsafe { shard.free() };
+            }
+            self.current = Some((self.shards.next()?, 0));
+        }
+    }
+}
+
+impl<K, V> Drop for Drained<K, V> {
+    fn drop(&mut self) {
+        let current = self.current.take().map(|(shard, _)| shard);
+        for shard in current.into_iter().chain(self.shards.by_ref()) {
+            // SAFETY: the shards belong to this iterator; entries that were taken count as free.
+            unsafe { shard.release() };
+        }
+    }
+}
