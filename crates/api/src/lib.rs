@@ -1,1 +1,14 @@
-//! Fluent DataStream programs.
+//! Fluent DataStream programs: [`Environment`], [`DataStream`], [`KeyedStream`].
+//!
+//! A program builds a logical graph and, beside it, the factories of its operators and streams; `execute`
+//! chains the graph and hands both to the cluster. Nothing runs before. This crate does not know schedulers and protocols.
+
+mod environment;
+mod keyed;
+mod source;
+mod stream;
+
+pub use environment::Environment;
+pub use keyed::KeyedStream;
+pub use source::SourceStream;
+pub use stream::{DataStream, SinkHandle};

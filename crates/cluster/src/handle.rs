@@ -186,8 +186,11 @@ impl JobHandle {
     pub fn wait_until(&self, timeout: Duration, mut done: impl FnMut(&JobReport) -> bool) -> JobReport {
         let state = self.shared.lock();
         let wait = |s: &mut State| !s.report.status.is_terminal() && !done(&s.report);
-        let (state, _) =
-            self.shared.changed.wait_timeout_while(state, timeout, wait).unwrap_or_else(PoisonError::into_inner);
+        let (state, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(state, timeout, wait)
+            .unwrap_or_else(PoisonError::into_inner);
         state.report.clone()
     }
 }

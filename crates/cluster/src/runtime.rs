@@ -27,7 +27,11 @@ impl Runtime {
     /// So many workers.
     pub fn with_workers(workers: usize) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self::of(Arc::new(Pool::new(workers, clock.clone())), Arc::new(BackgroundPool::new(BACKGROUND_THREADS)), clock)
+        Self::of(
+            Arc::new(Pool::new(workers, clock.clone())),
+            Arc::new(BackgroundPool::new(BACKGROUND_THREADS)),
+            clock,
+        )
     }
 
     /// A thread for each task, for tasks that block.

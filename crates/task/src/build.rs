@@ -266,14 +266,14 @@ impl<L: Exchanged, R: Exchanged, O: Operator<In = Either<L, R>>> NodeFactory for
 
 /// A node of a source.
 pub struct SourceNode<S: Source> {
-    source: S,
+    source: Arc<S>,
     strategy: WatermarkStrategy<S::Item>,
     on_malformed: OnMalformed,
 }
 
 impl<S: Source> SourceNode<S> {
     /// A node that reads this source.
-    pub fn new(source: S, strategy: WatermarkStrategy<S::Item>, on_malformed: OnMalformed) -> Self {
+    pub fn new(source: Arc<S>, strategy: WatermarkStrategy<S::Item>, on_malformed: OnMalformed) -> Self {
         SourceNode { source, strategy, on_malformed }
     }
 }

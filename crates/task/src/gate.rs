@@ -64,7 +64,7 @@ impl<H: Batch> Gate<H> {
     }
 
     /// The next batch or control item, if one is at hand.
-    pub fn next(&mut self) -> Option<StreamElement<H>> {
+    pub fn take(&mut self) -> Option<StreamElement<H>> {
         loop {
             if let Some(control) = self.control.ready.pop_front() {
                 return Some(StreamElement::Control(control));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn all(gate: &mut Gate<Records<i32>>) -> Vec<StreamElement<Records<i32>>> {
-        std::iter::from_fn(|| gate.next()).collect()
+        std::iter::from_fn(|| gate.take()).collect()
     }
 
     #[test]

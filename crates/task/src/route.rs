@@ -63,7 +63,7 @@ where
 {
     fn split(&mut self, mut batch: Records<T>, lanes: &mut [Records<T>]) -> Result<()> {
         // At least one row each where there are as many, at most a turn's.
-        let turn = batch.len().div_ceil(lanes.len()).min(TURN_ROWS).max(1);
+        let turn = batch.len().div_ceil(lanes.len()).clamp(1, TURN_ROWS);
         while !batch.is_empty() {
             let rest_at = turn.min(batch.len());
             let rest =

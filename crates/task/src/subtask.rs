@@ -282,7 +282,7 @@ impl<H: Batch> SubtaskTask<H> {
             if self.core.settle()? != Flow::Ready || self.core.is_drained() {
                 return Ok(false);
             }
-            match self.gate.next() {
+            match self.gate.take() {
                 None => return Ok(true),
                 Some(StreamElement::Batch(batch)) => self.core.push(batch)?,
                 Some(StreamElement::Control(control)) => {

@@ -1,0 +1,299 @@
+//! Streams and what can be done with them without a key.
+
+use crate::environment::Environment;
+use crate::keyed::KeyedStream;
+use flugs_batch::{Data, Either, Key, Records};
+use flugs_connector::{PrintSink, Sink};
+use flugs_graph::{Chaining, Edge, Node, NodeId, NodeKind, Partitioning};
+use flugs_operators::{Collector, Filter, FlatMap, Map};
+use flugs_task::{
+    BroadcastRoute, CustomRoute, GlobalRoute, OneInput, Operator, RebalanceRoute, RecordEdge, SinkOperator,
+    TwoInputs,
+};
+use flugs_types::Result;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// How a stream reaches its next operator.
+pub(crate) struct Way<T> {
+    pub(crate) partitioning: Partitioning,
+    pub(crate) edge: Arc<RecordEdge<T>>,
+}
+
+impl<T> Clone for Way<T> {
+    fn clone(&self) -> Self {
+        Way { partitioning: self.partitioning, edge: self.edge.clone() }
+    }
+}
+
+impl<T: Data> Way<T> {
+    fn forward() -> Self {
+        // The route serves where the parallelisms turn out to differ.
+        Way { partitioning: Partitioning::Forward, edge: rebalancing() }
+    }
+}
+
+fn rebalancing<T: Data>() -> Arc<RecordEdge<T>> {
+    Arc::new(RecordEdge::new(|sender| Box::new(RebalanceRoute::new(sender))))
+}
+
+/// Where a stream comes from: an output of a node.
+struct Origin<T> {
+    node: NodeId,
+    output: u16,
+    way: Way<T>,
+}
+
+impl<T> Clone for Origin<T> {
+    fn clone(&self) -> Self {
+        Origin { node: self.node, output: self.output, way: self.way.clone() }
+    }
+}
+
+/// A stream of rows `T`. Cheap to clone; each use reads the whole stream.
+pub struct DataStream<T> {
+    env: Environment,
+    /// More than one after a union.
+    origins: Vec<Origin<T>>,
+}
+
+impl<T> Clone for DataStream<T> {
+    fn clone(&self) -> Self {
+        DataStream { env: self.env.clone(), origins: self.origins.clone() }
+    }
+}
+
+impl<T: Data> DataStream<T> {
+    pub(crate) fn new(env: &Environment, node: NodeId, output: u16) -> Self {
+        DataStream { env: env.clone(), origins: vec![Origin { node, output, way: Way::forward() }] }
+    }
+
+    /// The program that the stream is part of.
+    pub fn environment(&self) -> &Environment {
+        &self.env
+    }
+
+    // ---- names and places of the operator that makes the stream ----
+
+    /// Names the operator that makes this stream, for plans and messages.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        self.each_node(|n| n.name.clone_from(&name));
+        self
+    }
+
+    /// Sets the stable name under which the operator's state is stored. Give one to every operator with state whose
+    /// state should survive changes of the program.
+    #[must_use]
+    pub fn uid(self, uid: impl AsRef<str>) -> Self {
+        if let [only] = &self.origins[..] {
+            self.env.set_uid(only.node, uid);
+        }
+        self
+    }
+
+    /// Sets how many subtasks the operator has.
+    #[must_use]
+    pub fn parallelism(self, parallelism: u32) -> Self {
+        self.each_node(|n| n.parallelism = parallelism);
+        self
+    }
+
+    /// Starts a new chain with this operator: it runs in another task than its input.
+    #[must_use]
+    pub fn start_new_chain(self) -> Self {
+        self.each_node(|n| n.chaining = Chaining::Head);
+        self
+    }
+
+    /// Runs this operator in a task of its own.
+    #[must_use]
+    pub fn disable_chaining(self) -> Self {
+        self.each_node(|n| n.chaining = Chaining::Never);
+        self
+    }
+
+    fn each_node(&self, change: impl Fn(&mut Node)) {
+        self.origins.iter().for_each(|o| self.env.node(o.node, &change));
+    }
+
+    // ---- one row at a time ----
+
+    /// Makes one row of each.
+    pub fn map<U: Data>(&self, f: impl FnMut(T) -> U + Clone + Send + Sync + 'static) -> DataStream<U> {
+        self.transform("map", false, move || Map::new(f.clone()))
+    }
+
+    /// Keeps the rows for which `f` holds.
+    pub fn filter(&self, f: impl FnMut(&T) -> bool + Clone + Send + Sync + 'static) -> DataStream<T> {
+        self.transform("filter", false, move || Filter::new(f.clone()))
+    }
+
+    /// Makes any number of rows of each.
+    pub fn flat_map<U: Data>(
+        &self,
+        f: impl FnMut(T, &mut Collector<U>) -> Result<()> + Clone + Send + Sync + 'static,
+    ) -> DataStream<U> {
+        self.transform("flat_map", false, move || FlatMap::new(f.clone()))
+    }
+
+    // ---- distribution ----
+
+    /// Partitions the stream by a key: rows of equal keys go to the same subtask.
+    pub fn key_by<K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static>(
+        &self,
+        key: F,
+    ) -> KeyedStream<T, K, F> {
+        KeyedStream::new(self.clone(), key)
+    }
+
+    /// All rows of both streams, in no order between them.
+    #[must_use]
+    pub fn union(&self, other: &DataStream<T>) -> DataStream<T> {
+        let origins = self.origins.iter().chain(&other.origins).cloned().collect();
+        DataStream { env: self.env.clone(), origins }
+    }
+
+    fn on_the_way(&self, partitioning: Partitioning, edge: RecordEdge<T>) -> DataStream<T> {
+        let way = Way { partitioning, edge: Arc::new(edge) };
+        self.by_way(&way)
+    }
+
+    pub(crate) fn by_way(&self, way: &Way<T>) -> DataStream<T> {
+        let origins = self.origins.iter().map(|o| Origin { way: way.clone(), ..o.clone() }).collect();
+        DataStream { env: self.env.clone(), origins }
+    }
+
+    /// Deals the rows out in turn to all subtasks of the next operator.
+    #[must_use]
+    pub fn rebalance(&self) -> DataStream<T> {
+        self.by_way(&Way { partitioning: Partitioning::Rebalance, edge: rebalancing() })
+    }
+
+    /// Deals the rows out in turn to a fixed share of the next operator's subtasks.
+    #[must_use]
+    pub fn rescale(&self) -> DataStream<T> {
+        self.by_way(&Way { partitioning: Partitioning::Rescale, edge: rebalancing() })
+    }
+
+    /// Gives every row to every subtask of the next operator.
+    #[must_use]
+    pub fn broadcast(&self) -> DataStream<T> {
+        self.on_the_way(Partitioning::Broadcast, RecordEdge::new(|_| Box::new(BroadcastRoute)))
+    }
+
+    /// Gives all rows to the first subtask of the next operator.
+    #[must_use]
+    pub fn global(&self) -> DataStream<T> {
+        self.on_the_way(Partitioning::Global, RecordEdge::new(|_| Box::new(GlobalRoute)))
+    }
+
+    /// Gives each row to the subtask that `f` names, of the number it is told. A number that is too large fails the job.
+    #[must_use]
+    pub fn partition_custom(
+        &self,
+        f: impl Fn(&T, u32) -> u32 + Clone + Send + Sync + 'static,
+    ) -> DataStream<T> {
+        self.on_the_way(Partitioning::Custom, RecordEdge::new(move |_| Box::new(CustomRoute(f.clone()))))
+    }
+
+    // ---- operators and sinks of one's own ----
+
+    /// Adds an operator: `make` makes one for each subtask.
+    pub fn transform<U: Data, O: Operator<In = Records<T>, Out = Records<U>>>(
+        &self,
+        name: &str,
+        stateful: bool,
+        make: impl Fn() -> O + Send + Sync + 'static,
+    ) -> DataStream<U> {
+        let node = self.next_node(name, NodeKind::Operator, stateful);
+        let id = self.env.add_node(node, Arc::new(OneInput::new(make)));
+        self.connect_to(id, 0);
+        DataStream::new(&self.env, id, 0)
+    }
+
+    /// Adds an operator over this stream and another.
+    pub fn transform_two<
+        R: Data,
+        U: Data,
+        O: Operator<In = Either<Records<T>, Records<R>>, Out = Records<U>>,
+    >(
+        &self,
+        other: &DataStream<R>,
+        name: &str,
+        stateful: bool,
+        make: impl Fn() -> O + Send + Sync + 'static,
+    ) -> DataStream<U> {
+        let node = self.next_node(name, NodeKind::Operator, stateful);
+        let id = self.env.add_node(node, Arc::new(TwoInputs::<O, Records<T>, Records<R>>::new(make)));
+        self.connect_to(id, 0);
+        other.connect_to(id, 1);
+        DataStream::new(&self.env, id, 0)
+    }
+
+    /// A side output of the operator that makes this stream: `port` counted from 0.
+    pub fn side_output<S: Data>(&self, port: u16) -> DataStream<S> {
+        let node = self.origins[0].node;
+        DataStream::new(&self.env, node, port + 1)
+    }
+
+    /// Writes the stream to a sink.
+    pub fn sink_to<S: Sink<Item = T>>(&self, sink: S, name: impl Into<String>) -> SinkHandle {
+        let sink: Arc<dyn Sink<Item = T>> = Arc::new(sink);
+        let node = self.next_node(name, NodeKind::Sink, true);
+        let id = self.env.add_node(node, Arc::new(OneInput::new(move || SinkOperator::new(sink.clone()))));
+        self.connect_to(id, 0);
+        SinkHandle { env: self.env.clone(), node: id }
+    }
+
+    /// Prints the rows, for a look.
+    pub fn print(&self) -> SinkHandle
+    where
+        T: std::fmt::Debug,
+    {
+        self.sink_to(PrintSink::stdout(), "print")
+    }
+
+    fn next_node(&self, name: impl Into<String>, kind: NodeKind, stateful: bool) -> Node {
+        let mut node = Node::new(name, kind);
+        // As in Flink, an operator has the environment's parallelism, whatever its input has.
+        node.parallelism = match &self.origins[..] {
+            [only] if only.way.partitioning == Partitioning::Forward => self.env.parallelism_of(only.node),
+            _ => self.env.parallelism(),
+        };
+        node.stateful = stateful;
+        node
+    }
+
+    fn connect_to(&self, to: NodeId, input: u16) {
+        for origin in &self.origins {
+            let Way { partitioning, edge } = origin.way.clone();
+            let way = Edge { from: origin.node, output: origin.output, to, input, partitioning };
+            self.env.add_edge(way, edge);
+        }
+    }
+}
+
+/// A sink within a program.
+pub struct SinkHandle {
+    env: Environment,
+    node: NodeId,
+}
+
+impl SinkHandle {
+    /// The stable name under which what the sink has not committed is stored.
+    pub fn uid(self, uid: impl AsRef<str>) -> Self {
+        self.env.set_uid(self.node, uid);
+        self
+    }
+
+    /// How many writers there are.
+    pub fn parallelism(self, parallelism: u32) -> Self {
+        self.env.node(self.node, |n| n.parallelism = parallelism);
+        self
+    }
+}
+
+/// Marks a type parameter that a handle carries for its users.
+pub(crate) type Carries<T> = PhantomData<fn(T) -> T>;

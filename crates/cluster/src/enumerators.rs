@@ -1,0 +1,126 @@
+//! The enumerators of an attempt: one for each source, on the coordinator's side.
+
+use crate::job::JobSpec;
+use bytes::Bytes;
+use flugs_checkpoint::Manifest;
+use flugs_connector::{EnumeratorAction, EnumeratorContext, EnumeratorEvent, Split, SplitEnumerator};
+use flugs_task::{Mail, Mailbox, SubtaskRef};
+use flugs_types::{Error, OperatorUid, Result, Timestamp};
+use std::collections::{BTreeMap, HashMap};
+
+struct Source {
+    uid: OperatorUid,
+    name: String,
+    enumerator: Box<dyn SplitEnumerator>,
+    wake_at: Option<Timestamp>,
+}
+
+/// What an enumerator wants that its owner must see to.
+pub(crate) struct Discovery {
+    /// The source's task.
+    pub(crate) task: u32,
+    /// The work, which may block.
+    pub(crate) work: Box<dyn FnOnce() -> Result<Vec<Split>> + Send>,
+}
+
+/// See the module. Sources are known by the number of their task.
+pub(crate) struct Enumerators {
+    sources: BTreeMap<u32, Source>,
+    mailboxes: HashMap<SubtaskRef, Mailbox>,
+}
+
+impl Enumerators {
+    pub(crate) fn new(
+        job: &JobSpec,
+        restored: Option<&Manifest>,
+        mailboxes: HashMap<SubtaskRef, Mailbox>,
+    ) -> Result<Self> {
+        let mut sources = BTreeMap::new();
+        for task in job.graph.tasks.iter().filter(|t| t.is_source()) {
+            let head = task.head();
+            let factory = job.nodes.get(&head.node).and_then(|n| n.source());
+            let factory = factory.ok_or_else(|| Error::bug(format!("'{}' is no source", head.name)))?;
+            let state = restored.and_then(|m| m.operator(&head.uid)).and_then(|o| o.enumerator.as_ref());
+            let context =
+                EnumeratorContext { parallelism: task.parallelism, restored: state.map(|b| &b[..]) };
+            let enumerator =
+                factory.enumerator(context).map_err(|e| e.at(format!("source '{}'", head.name)))?;
+            let source = Source { uid: head.uid.clone(), name: head.name.clone(), enumerator, wake_at: None };
+            sources.insert(task.id.0, source);
+        }
+        Ok(Enumerators { sources, mailboxes })
+    }
+
+    /// The states of all enumerators, by uid.
+    pub(crate) fn snapshot(&self) -> Result<Vec<(OperatorUid, Bytes)>> {
+        let state = |s: &Source| {
+            let bytes = s.enumerator.snapshot().map_err(|e| e.at(format!("source '{}'", s.name)))?;
+            Ok((s.uid.clone(), Bytes::from(bytes)))
+        };
+        self.sources.values().map(state).collect()
+    }
+
+    pub(crate) fn start(&mut self, now: Timestamp) -> Result<Vec<Discovery>> {
+        let tasks: Vec<u32> = self.sources.keys().copied().collect();
+        let mut discoveries = Vec::new();
+        for task in tasks {
+            discoveries.extend(self.step(now, task, EnumeratorEvent::Start)?);
+        }
+        Ok(discoveries)
+    }
+
+    /// Wakes the enumerators whose time has come.
+    pub(crate) fn wake(&mut self, now: Timestamp) -> Result<Vec<Discovery>> {
+        let due = |s: &Source| s.wake_at.is_some_and(|t| t <= now);
+        let due: Vec<u32> = self.sources.iter().filter(|(_, s)| due(s)).map(|(task, _)| *task).collect();
+        let mut discoveries = Vec::new();
+        for task in due {
+            if let Some(source) = self.sources.get_mut(&task) {
+                source.wake_at = None;
+            }
+            discoveries.extend(self.step(now, task, EnumeratorEvent::Woken)?);
+        }
+        Ok(discoveries)
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Timestamp> {
+        self.sources.values().filter_map(|s| s.wake_at).min()
+    }
+
+    pub(crate) fn step(
+        &mut self,
+        now: Timestamp,
+        task: u32,
+        event: EnumeratorEvent,
+    ) -> Result<Vec<Discovery>> {
+        let Some(source) = self.sources.get_mut(&task) else { return Ok(Vec::new()) };
+        let actions =
+            source.enumerator.step(now, event).map_err(|e| e.at(format!("source '{}'", source.name)))?;
+        let mut discoveries = Vec::new();
+        for action in actions {
+            match action {
+                EnumeratorAction::Assign { reader, splits } => {
+                    post(&self.mailboxes, task, reader, Mail::Splits(splits))
+                }
+                EnumeratorAction::NoMoreSplits { reader } => {
+                    post(&self.mailboxes, task, reader, Mail::NoMoreSplits)
+                }
+                EnumeratorAction::HoldWatermark(hold) => {
+                    let readers = self.mailboxes.iter().filter(|(subtask, _)| subtask.task == task);
+                    readers.for_each(|(_, mailbox)| mailbox.post(Mail::HoldWatermark(hold)));
+                }
+                EnumeratorAction::Discover(work) => discoveries.push(Discovery { task, work }),
+                EnumeratorAction::WakeAt(at) => {
+                    source.wake_at = Some(source.wake_at.map_or(at, |t| t.min(at)))
+                }
+            }
+        }
+        Ok(discoveries)
+    }
+}
+
+fn post(mailboxes: &HashMap<SubtaskRef, Mailbox>, task: u32, reader: u32, mail: Mail) {
+    if let Some(mailbox) = mailboxes.get(&SubtaskRef { task, index: reader }) {
+        mailbox.post(mail);
+    }
+}

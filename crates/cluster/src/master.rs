@@ -1,0 +1,632 @@
+//! The coordinator of one job, as a task of the scheduler.
+//!
+//! ```text
+//!  Preparing --> Deploying --> Running --> Stopping --> Over
+//!                    ^                        |
+//!                    +------ Pausing <--------+   (a failure that the restart strategy bears)
+//! ```
+//! *Preparing* claims the job's generation and finds what to restore; *Deploying* builds the tasks; both happen in
+//! the background. *Stopping* lasts until every task has gone and no manifest is being published: only then is it
+//! certain which checkpoint is the newest. Decisions are made by pure parts (the checkpoint coordinator, enumerators,
+//! the restart tracker); this file carries them out.
+
+use crate::deploy::{Deployment, Plan};
+use crate::enumerators::{Discovery, Enumerators};
+use crate::handle::{JobHandle, JobStatus, Request, Shared};
+use crate::job::{JobOptions, JobSpec, Restore};
+use crate::restart::RestartTracker;
+use crate::runtime::Runtime;
+use crate::snapshots::{self, Header, StateFiles, Stored, Uploader};
+use bytes::Bytes;
+use flugs_batch::{Barrier, BarrierKind};
+use flugs_checkpoint::{Action, BlobStore, Coordinator, Event, Kind, Manifest, Subtask, assign, catalog};
+use flugs_connector::{EnumeratorEvent, Split};
+use flugs_task::{Mail, Mailbox, Obituary, Step, SubtaskRef, Supervisor, Task, TaskEvent};
+use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result, Timestamp};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
+
+/// Starts a job. It runs on `runtime` until it ends; the handle shows it.
+pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle {
+    let affinity = runtime.next_affinity();
+    let slot = runtime.scheduler.slot(affinity);
+    let inbox = Inbox(Arc::new((Mutex::default(), slot.waker())));
+    let shared = Arc::new(Shared::new());
+    let master = Master {
+        tracker: RestartTracker::new(options.restart.clone()),
+        runtime: runtime.clone(),
+        job: Arc::new(job),
+        options,
+        affinity,
+        shared: shared.clone(),
+        inbox: inbox.clone(),
+        phase: Phase::New,
+        cancelled: false,
+        generation: Generation(0),
+        attempt: Attempt(0),
+        next_checkpoint: CheckpointId(1),
+        restored: None,
+        manifests: BTreeMap::new(),
+    };
+    slot.start(Box::new(master));
+    let ask = move |request| inbox.post(Message::Client(request));
+    JobHandle { shared, ask: Arc::new(ask) }
+}
+
+/// What the coordinator is told.
+enum Message {
+    Client(Request),
+    Prepared(Result<Prepared>),
+    Deployed(Attempt, Result<Deployment>),
+    Task(Attempt, SubtaskRef, TaskEvent),
+    Stored(Attempt, CheckpointId, SubtaskRef, Result<Stored>),
+    Published(Attempt, CheckpointId, Result<()>),
+    Discovered(Attempt, u32, Result<Vec<Split>>),
+}
+
+#[derive(Clone)]
+struct Inbox(Arc<(Mutex<VecDeque<Message>>, Waker)>);
+
+impl Inbox {
+    fn post(&self, message: Message) {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(message);
+        self.0.1.wake_by_ref();
+    }
+
+    fn take(&self) -> Option<Message> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+/// The tasks of one attempt report here.
+struct Reports(Inbox, Attempt);
+
+impl Supervisor for Reports {
+    fn report(&self, from: SubtaskRef, event: TaskEvent) {
+        self.0.post(Message::Task(self.1, from, event));
+    }
+}
+
+struct Prepared {
+    generation: Generation,
+    /// What to go on from, and in words how it falls to the job's operators.
+    restored: Option<(Manifest, String)>,
+    next_checkpoint: CheckpointId,
+}
+
+/// Claims the job and finds what it starts from; see the catalog for why in this order.
+fn prepare(store: &dyn BlobStore, job: &JobSpec, options: &JobOptions) -> Result<Prepared> {
+    let name = &job.graph.name;
+    let generation = catalog::claim_generation(store, name)?;
+    let base = match &options.restore {
+        Restore::No => None,
+        Restore::Latest => catalog::latest(store, name)?,
+        Restore::Path(path) => Some(catalog::open(store, path)?),
+    };
+    let restored = match base {
+        None => None,
+        Some(base) => {
+            let mapping = fit(&base, job, options.allow_non_restored_state)?.to_string();
+            Some((catalog::adopt(store, name, generation, &base)?, mapping))
+        }
+    };
+    let taken = catalog::list(store, name)?.into_iter().map(|e| e.checkpoint).max();
+    Ok(Prepared { generation, restored, next_checkpoint: taken.unwrap_or_default().next() })
+}
+
+/// How a checkpoint falls to the job's operators, if it fits at all.
+fn fit(base: &Manifest, job: &JobSpec, allow_non_restored_state: bool) -> Result<assign::Mapping> {
+    if !base.hashed_as_here() {
+        return Err(Error::state(format!(
+            "checkpoint {} was taken by a build that hashes keys otherwise",
+            base.checkpoint
+        ))
+        .mend("restore it with the version of Flugs and Rust that took it"));
+    }
+    let operators = job.graph.operators().map(|(task, _, node)| assign::JobOperator {
+        uid: node.uid.clone(),
+        name: node.name.clone(),
+        parallelism: task.parallelism,
+        stateful: node.stateful,
+    });
+    assign::Mapping::of(base, &operators.collect::<Vec<_>>(), allow_non_restored_state)
+}
+
+enum Phase {
+    New,
+    Preparing,
+    Deploying,
+    Running(Run),
+    /// All that is left of an attempt goes.
+    Stopping(Run, Outcome),
+    /// Until the restart.
+    Pausing(Timestamp),
+    Over,
+}
+
+enum Outcome {
+    Finished,
+    Failed(Error),
+    Canceled,
+}
+
+/// One attempt.
+struct Run {
+    mailboxes: HashMap<SubtaskRef, Mailbox>,
+    alive: HashSet<SubtaskRef>,
+    starting: HashSet<SubtaskRef>,
+    coordinator: Coordinator<Stored>,
+    enumerators: Enumerators,
+    /// Checkpoints under way: when they began and what the enumerators' states were.
+    begun: BTreeMap<CheckpointId, (Timestamp, Vec<(OperatorUid, Bytes)>)>,
+    started: Timestamp,
+    wake_at: Option<Timestamp>,
+    publishing: usize,
+}
+
+impl Run {
+    fn post_all(&self, mail: impl Fn() -> Mail) {
+        self.mailboxes.values().for_each(|m| m.post(mail()));
+    }
+}
+
+struct Master {
+    runtime: Runtime,
+    job: Arc<JobSpec>,
+    options: JobOptions,
+    affinity: u32,
+    shared: Arc<Shared>,
+    inbox: Inbox,
+    phase: Phase,
+    cancelled: bool,
+    tracker: RestartTracker,
+    generation: Generation,
+    attempt: Attempt,
+    next_checkpoint: CheckpointId,
+    /// The newest complete checkpoint of this lineage.
+    restored: Option<Arc<Manifest>>,
+    /// Manifests being published.
+    manifests: BTreeMap<CheckpointId, Arc<Manifest>>,
+}
+
+impl Task for Master {
+    fn step(&mut self, now: Timestamp) -> Result<Step> {
+        if matches!(self.phase, Phase::New) {
+            self.prepare();
+        }
+        while let Some(message) = self.inbox.take() {
+            self.take(now, message);
+        }
+        self.tick(now);
+        Ok(match &self.phase {
+            Phase::Over => Step::Done,
+            Phase::Pausing(at) => Step::WaitUntil(*at),
+            Phase::Running(run) => [run.wake_at, run.enumerators.wake_at()]
+                .into_iter()
+                .flatten()
+                .min()
+                .map_or(Step::Wait, Step::WaitUntil),
+            _ => Step::Wait,
+        })
+    }
+
+    fn name(&self) -> String {
+        "flugs-coordinator".to_owned()
+    }
+
+    fn obituary(&self) -> Obituary {
+        let shared = self.shared.clone();
+        Box::new(move |event| {
+            if let TaskEvent::Failed(error) = event {
+                shared.fail(error);
+            }
+        })
+    }
+}
+
+impl Master {
+    fn prepare(&mut self) {
+        self.phase = Phase::Preparing;
+        let (inbox, job, options) = (self.inbox.clone(), self.job.clone(), self.options.clone());
+        let work = move || {
+            inbox.post(Message::Prepared(guarded(|| prepare(options.store.as_ref(), &job, &options))))
+        };
+        self.runtime.background.run(Box::new(work));
+    }
+
+    fn take(&mut self, now: Timestamp, message: Message) {
+        match message {
+            Message::Client(request) => self.client(now, request),
+            Message::Prepared(Ok(prepared)) => self.prepared(prepared),
+            Message::Prepared(Err(error)) => self.over(Outcome::Failed(error)),
+            Message::Deployed(attempt, result) if attempt == self.attempt => self.deployed(now, result),
+            Message::Task(attempt, from, event) if attempt == self.attempt => self.task(now, from, event),
+            Message::Stored(attempt, checkpoint, from, result) if attempt == self.attempt => {
+                let subtask = Subtask { task: from.task, index: from.index };
+                self.coordinate(
+                    now,
+                    match result {
+                        Ok(payload) => Event::Ack { checkpoint, subtask, payload },
+                        Err(error) => Event::Declined { checkpoint, subtask, reason: error.to_string() },
+                    },
+                );
+            }
+            Message::Published(attempt, checkpoint, result) if attempt == self.attempt => {
+                self.published(now, checkpoint, result);
+            }
+            Message::Discovered(attempt, task, result) if attempt == self.attempt => {
+                self.enumerate(now, |run| {
+                    run.enumerators.step(now, task, EnumeratorEvent::Discovered(result))
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn client(&mut self, now: Timestamp, request: Request) {
+        match request {
+            Request::Cancel => {
+                self.cancelled = true;
+                match self.phase {
+                    Phase::Running(_) => self.stop(now, Outcome::Canceled),
+                    Phase::Pausing(_) => self.over(Outcome::Canceled),
+                    _ => {}
+                }
+            }
+            Request::Checkpoint => self.coordinate(now, Event::TriggerRequested { kind: Kind::Checkpoint }),
+            Request::Savepoint => self.coordinate(now, Event::TriggerRequested { kind: Kind::Savepoint }),
+            Request::Drain => {
+                if let Phase::Running(run) = &self.phase {
+                    run.post_all(|| Mail::EndInput);
+                }
+            }
+        }
+    }
+
+    fn prepared(&mut self, prepared: Prepared) {
+        self.generation = prepared.generation;
+        self.next_checkpoint = prepared.next_checkpoint;
+        if let Some((manifest, mapping)) = prepared.restored {
+            self.shared.update(|report| {
+                report.restored = mapping;
+                report.restored_from = manifest.parent;
+                report.checkpoint = Some(manifest.checkpoint);
+            });
+            self.restored = Some(Arc::new(manifest));
+        }
+        self.deploy();
+    }
+
+    fn deploy(&mut self) {
+        if self.cancelled {
+            return self.over(Outcome::Canceled);
+        }
+        self.attempt = self.attempt.next();
+        self.phase = Phase::Deploying;
+        let plan = Plan {
+            job: self.job.clone(),
+            runtime: self.runtime.clone(),
+            affinity: self.affinity,
+            generation: self.generation,
+            attempt: self.attempt,
+            restored: self.restored.clone(),
+            files: StateFiles::new(self.options.store.clone()),
+            supervisor: Arc::new(Reports(self.inbox.clone(), self.attempt)),
+            metrics: self.shared.metrics.clone(),
+            allow_non_restored_state: self.options.allow_non_restored_state,
+        };
+        let (inbox, attempt) = (self.inbox.clone(), self.attempt);
+        let work = move || {
+            let deployment = guarded(|| plan.build());
+            drop(plan);
+            inbox.post(Message::Deployed(attempt, deployment));
+        };
+        self.runtime.background.run(Box::new(work));
+    }
+
+    fn deployed(&mut self, now: Timestamp, result: Result<Deployment>) {
+        let enumerators = result.and_then(|deployment| {
+            let mailboxes = deployment.mailboxes.clone();
+            Ok((Enumerators::new(&self.job, self.restored.as_deref(), mailboxes)?, deployment))
+        });
+        let (enumerators, deployment) = match enumerators {
+            _ if self.cancelled => return self.over(Outcome::Canceled),
+            Ok(built) => built,
+            Err(error) => return self.after_failure(now, now, error),
+        };
+        let all: HashSet<SubtaskRef> = deployment.mailboxes.keys().copied().collect();
+        self.phase = Phase::Running(Run {
+            mailboxes: deployment.mailboxes,
+            alive: all.clone(),
+            starting: all,
+            coordinator: Coordinator::new(self.options.checkpoints.clone(), self.next_checkpoint),
+            enumerators,
+            begun: BTreeMap::new(),
+            started: now,
+            wake_at: None,
+            publishing: 0,
+        });
+        for built in deployment.tasks {
+            built.slot.start(built.task);
+        }
+        self.enumerate(now, |run| run.enumerators.start(now));
+    }
+
+    fn task(&mut self, now: Timestamp, from: SubtaskRef, event: TaskEvent) {
+        let subtask = Subtask { task: from.task, index: from.index };
+        match event {
+            TaskEvent::Running => self.running(now, from),
+            TaskEvent::SplitRequested => {
+                let event = EnumeratorEvent::SplitRequested { reader: from.index };
+                self.enumerate(now, |run| run.enumerators.step(now, from.task, event));
+            }
+            TaskEvent::Ack { checkpoint, operators } => self.upload(checkpoint, from, operators),
+            TaskEvent::Drained => self.coordinate(now, Event::SubtaskFinished { subtask }),
+            TaskEvent::Gone => self.gone(now, from),
+            TaskEvent::Failed(error) => {
+                let error = self.named(error, from);
+                self.stop(now, Outcome::Failed(error));
+                self.gone(now, from);
+            }
+        }
+    }
+
+    /// Names the task in an error that names no operator.
+    fn named(&self, error: Error, from: SubtaskRef) -> Error {
+        if error.place().is_some_and(|p| p.starts_with("operator '")) {
+            return error;
+        }
+        match self.job.graph.tasks.get(from.task as usize) {
+            Some(task) => {
+                error.in_subtask(&task.name, flugs_types::SubtaskId::new(from.index, task.parallelism))
+            }
+            None => error,
+        }
+    }
+
+    fn running(&mut self, now: Timestamp, from: SubtaskRef) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        run.starting.remove(&from);
+        if !run.starting.is_empty() {
+            return;
+        }
+        let mut subtasks: Vec<_> =
+            run.mailboxes.keys().map(|s| Subtask { task: s.task, index: s.index }).collect();
+        subtasks.sort_unstable();
+        self.shared.update(|report| {
+            report.status = JobStatus::Running;
+            report.running_since.get_or_insert(now);
+        });
+        self.coordinate(now, Event::Started { subtasks });
+    }
+
+    fn upload(
+        &mut self,
+        checkpoint: CheckpointId,
+        from: SubtaskRef,
+        operators: Vec<flugs_task::OperatorAck>,
+    ) {
+        let uploader = Uploader {
+            store: self.options.store.clone(),
+            job: self.job.graph.name.clone(),
+            generation: self.generation,
+            attempt: self.attempt,
+        };
+        let (inbox, attempt) = (self.inbox.clone(), self.attempt);
+        let work = move || {
+            let stored = guarded(|| uploader.store(checkpoint, from.index, operators));
+            inbox.post(Message::Stored(attempt, checkpoint, from, stored));
+        };
+        self.runtime.background.run(Box::new(work));
+    }
+
+    /// Steps the checkpoint coordinator and does what it wants.
+    fn coordinate(&mut self, now: Timestamp, event: Event<Stored>) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let actions = run.coordinator.step(now, event);
+        for action in actions {
+            self.act(now, action);
+        }
+    }
+
+    fn act(&mut self, now: Timestamp, action: Action<Stored>) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        match action {
+            Action::Trigger { checkpoint, kind } => match run.enumerators.snapshot() {
+                Ok(states) => {
+                    run.begun.insert(checkpoint, (now, states));
+                    let kind = match kind {
+                        Kind::Checkpoint => BarrierKind::Checkpoint,
+                        Kind::Savepoint => BarrierKind::Savepoint,
+                        Kind::Final => BarrierKind::Final,
+                    };
+                    run.post_all(|| Mail::Trigger(Barrier { checkpoint, kind }));
+                }
+                Err(error) => self.stop(now, Outcome::Failed(error)),
+            },
+            Action::Publish { checkpoint, kind, acks } => self.publish(now, checkpoint, kind, acks),
+            Action::Committed { checkpoint } => run.post_all(|| Mail::Committed(checkpoint)),
+            Action::Abort { checkpoint, reason } => {
+                run.begun.remove(&checkpoint);
+                run.post_all(|| Mail::Aborted(checkpoint));
+                self.shared.update(|report| {
+                    report.checkpoints_failed += 1;
+                    report.failure = Some(reason);
+                });
+            }
+            Action::FailJob { reason } => self.stop(now, Outcome::Failed(reason)),
+            Action::WakeAt(at) => run.wake_at = Some(at),
+            Action::AllFinished => {
+                run.post_all(|| Mail::Finish);
+                self.leave(Outcome::Finished);
+            }
+        }
+    }
+
+    fn publish(
+        &mut self,
+        now: Timestamp,
+        checkpoint: CheckpointId,
+        kind: Kind,
+        acks: Vec<(Subtask, Stored)>,
+    ) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let enumerators = run.begun.get(&checkpoint).map(|(_, states)| states.clone()).unwrap_or_default();
+        run.publishing += 1;
+        let header = Header {
+            job: self.job.clone(),
+            generation: self.generation,
+            checkpoint,
+            kind,
+            created: now,
+            parent: self.restored.as_ref().map(|m| m.checkpoint),
+            enumerators,
+        };
+        let manifest = Arc::new(snapshots::manifest(header, acks));
+        self.manifests.insert(checkpoint, manifest.clone());
+        let (store, retained) = (self.options.store.clone(), self.options.retained);
+        let (inbox, attempt) = (self.inbox.clone(), self.attempt);
+        let work = move || {
+            let result = guarded(|| catalog::publish(store.as_ref(), &manifest));
+            let published = result.is_ok();
+            inbox.post(Message::Published(attempt, checkpoint, result));
+            if published {
+                // What cannot be discarded now is discarded with the next checkpoint.
+                let _ = guarded(|| catalog::retain(store.as_ref(), &manifest.job, retained));
+            }
+        };
+        self.runtime.background.run(Box::new(work));
+    }
+
+    fn published(&mut self, now: Timestamp, checkpoint: CheckpointId, result: Result<()>) {
+        let manifest = self.manifests.remove(&checkpoint);
+        if let (Ok(()), Some(manifest)) = (&result, manifest) {
+            let run = match &self.phase {
+                Phase::Running(run) | Phase::Stopping(run, _) => Some(run),
+                _ => None,
+            };
+            let began = run.and_then(|r| r.begun.get(&checkpoint)).map(|(t, _)| *t);
+            self.shared.update(|report| {
+                report.checkpoints += 1;
+                report.checkpoint = Some(checkpoint);
+                report.checkpoint_duration = began.map(|t| now.since(t));
+                report.checkpoint_bytes = manifest.bytes();
+            });
+            self.restored = Some(manifest);
+        }
+        if let Phase::Running(run) | Phase::Stopping(run, _) = &mut self.phase {
+            run.begun.remove(&checkpoint);
+            run.publishing -= 1;
+        }
+        self.coordinate(now, Event::Published { checkpoint, result });
+        self.if_stopped(now);
+    }
+
+    /// Steps an enumerator and does what it wants.
+    fn enumerate(&mut self, now: Timestamp, step: impl FnOnce(&mut Run) -> Result<Vec<Discovery>>) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        match step(run) {
+            Ok(discoveries) => {
+                for discovery in discoveries {
+                    let (inbox, attempt) = (self.inbox.clone(), self.attempt);
+                    let work = move || {
+                        let found = guarded(discovery.work);
+                        inbox.post(Message::Discovered(attempt, discovery.task, found));
+                    };
+                    self.runtime.background.run(Box::new(work));
+                }
+            }
+            Err(error) => self.stop(now, Outcome::Failed(error)),
+        }
+    }
+
+    fn tick(&mut self, now: Timestamp) {
+        match &mut self.phase {
+            Phase::Pausing(at) if *at <= now => self.deploy(),
+            Phase::Running(run) => {
+                if run.wake_at.is_some_and(|t| t <= now) {
+                    run.wake_at = None;
+                    self.coordinate(now, Event::Tick);
+                }
+                self.enumerate(now, |run| run.enumerators.wake(now));
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells all tasks to go.
+    fn stop(&mut self, now: Timestamp, outcome: Outcome) {
+        if let Phase::Running(run) = &self.phase {
+            run.post_all(|| Mail::Cancel);
+            let status =
+                if matches!(outcome, Outcome::Canceled) { JobStatus::Cancelling } else { JobStatus::Failing };
+            self.shared.update(|report| report.status = status);
+            self.leave(outcome);
+            self.if_stopped(now);
+        }
+    }
+
+    fn leave(&mut self, outcome: Outcome) {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Running(run) => {
+                self.next_checkpoint = run.coordinator.next_id();
+                self.phase = Phase::Stopping(run, outcome);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    fn gone(&mut self, now: Timestamp, who: SubtaskRef) {
+        if let Phase::Running(run) | Phase::Stopping(run, _) = &mut self.phase {
+            run.alive.remove(&who);
+        }
+        self.if_stopped(now);
+    }
+
+    fn if_stopped(&mut self, now: Timestamp) {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Stopping(run, outcome) if run.alive.is_empty() && run.publishing == 0 => match outcome {
+                Outcome::Failed(error) if self.cancelled => {
+                    drop(error);
+                    self.over(Outcome::Canceled);
+                }
+                Outcome::Failed(error) => self.after_failure(run.started, now, error),
+                outcome => self.over(outcome),
+            },
+            other => self.phase = other,
+        }
+    }
+
+    fn after_failure(&mut self, started: Timestamp, now: Timestamp, error: Error) {
+        let delay = if error.kind().may_restart() { self.tracker.failed(started, now) } else { None };
+        let Some(delay) = delay else { return self.over(Outcome::Failed(error)) };
+        self.shared.update(|report| {
+            report.status = JobStatus::Restarting;
+            report.restarts += 1;
+            report.failure = Some(error.to_string());
+        });
+        self.phase = Phase::Pausing(now + delay);
+    }
+
+    fn over(&mut self, outcome: Outcome) {
+        self.phase = Phase::Over;
+        match outcome {
+            Outcome::Finished => self.shared.update(|report| report.status = JobStatus::Finished),
+            Outcome::Canceled => self.shared.update(|report| report.status = JobStatus::Canceled),
+            Outcome::Failed(error) => self.shared.fail(error),
+        }
+    }
+}
+
+/// Runs code that may be the user's; a panic in it is an error.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Err(Error::user(format!("panicked: {}", text.unwrap_or("no message"))))
+    })
+}
