@@ -292,7 +292,6 @@ impl<P> Coordinator<P> {
                     *deadline = *deadline - back;
                 }
             }
-            self.alarm = None;
         }
         self.now = now;
     }

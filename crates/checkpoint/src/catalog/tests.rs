@@ -175,6 +175,7 @@ fn retention_keeps_the_newest_savepoints_and_what_they_need() {
     let dropped = file(&store, 1, 3, 0);
     let aborted = file(&store, 1, 4, 0);
     let kept = file(&store, 1, 5, 0);
+    let beside_kept = file(&store, 1, 5, 1);
     let aborted_between = file(&store, 1, 6, 0);
     let in_flight = file(&store, 1, 8, 0);
     let unknown = "word=20count/notes.txt".to_owned();
@@ -189,11 +190,13 @@ fn retention_keeps_the_newest_savepoints_and_what_they_need() {
     let left: Vec<u64> = list(&store, JOB).unwrap().iter().map(|e| e.checkpoint.0).collect();
     assert_eq!(left, [7, 5, 2]);
     let there = |path: &String| store.get(path).unwrap().is_some();
-    assert!([&shared, &saved, &kept, &aborted_between, &in_flight, &unknown].into_iter().all(there));
+    assert!(
+        [&shared, &saved, &kept, &beside_kept, &aborted_between, &in_flight, &unknown].into_iter().all(there)
+    );
     assert!(![&dropped, &aborted].into_iter().any(there));
     assert!(store.get(&generation_path(JOB, Generation(1))).unwrap().is_some());
 
-    assert_eq!(retain(&store, JOB, 0).unwrap(), Retained { manifests: 1, files: 2 }, "one is always kept");
+    assert_eq!(retain(&store, JOB, 0).unwrap(), Retained { manifests: 1, files: 3 }, "one is always kept");
     assert!(
         there(&kept) && there(&saved) && there(&in_flight) && !there(&shared) && !there(&aborted_between)
     );

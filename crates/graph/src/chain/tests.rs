@@ -74,6 +74,23 @@ fn a_chain_may_fork_and_feed_exchanges_as_well() {
 }
 
 #[test]
+fn followers_stand_by_uid_whatever_was_added_first() {
+    let job_of = |names: [&str; 3]| {
+        let mut graph = LogicalGraph::new("job");
+        let a = graph.add_node(node("a", NodeKind::Source, 2));
+        for name in names {
+            let sink = graph.add_node(node(name, NodeKind::Sink, 2));
+            graph.add_edge(edge(a, sink, Partitioning::Forward));
+        }
+        graph.to_job_graph().unwrap()
+    };
+    let (one, other) = (job_of(["d", "b", "c"]), job_of(["c", "d", "b"]));
+    assert_eq!(one.tasks[0].name, "a -> (b, c, d)");
+    assert_eq!(other.tasks[0].name, "a -> (b, c, d)");
+    assert_eq!(one.fingerprint(), other.fingerprint());
+}
+
+#[test]
 fn a_node_of_two_inputs_or_a_union_is_a_head() {
     for second in [0, 1] {
         let mut graph = LogicalGraph::new("job");
@@ -156,12 +173,10 @@ fn names_and_descriptions_are_no_part_of_the_fingerprint_where_uids_are_given() 
 
 /// A random graph: each node but the sources reads from earlier ones.
 fn graphs() -> impl Strategy<Value = LogicalGraph> {
-    let spec = (
-        0u8..3,
-        1u32..3,
-        0u8..6,
-        prop::collection::vec((any::<prop::sample::Index>(), 0u16..2, 0usize..7), 1..4),
-    );
+    let input = || (any::<prop::sample::Index>(), 0u16..2, 0usize..12);
+    let inputs =
+        prop_oneof![3 => prop::collection::vec(input(), 1), 1 => prop::collection::vec(input(), 2..4)];
+    let spec = (0u8..3, 1u32..3, 0u8..6, inputs);
     prop::collection::vec(spec, 2..24).prop_map(|specs| {
         let mut graph = LogicalGraph::new("random");
         for (i, (name, parallelism, flavor, inputs)) in specs.iter().enumerate() {
@@ -186,10 +201,10 @@ fn graphs() -> impl Strategy<Value = LogicalGraph> {
                     Partitioning::Global,
                     Partitioning::Custom,
                 ];
-                let forward = *partitioning == 0 || *partitioning > 3;
+                let forward = *partitioning > 5;
                 let equal = graph.nodes[from.0 as usize].parallelism == *parallelism;
                 let partitioning =
-                    if forward && equal { Partitioning::Forward } else { all[(*partitioning).max(1)] };
+                    if forward && equal { Partitioning::Forward } else { all[1 + *partitioning % 6] };
                 graph.add_edge(Edge { from, output: *output, to: id, input, partitioning });
             }
         }
