@@ -23,8 +23,7 @@
 //!
 //! Fields are written in the order of their declaration, variants by their ordinal. State that was written by an
 //! older version of the type is read where the types still fit: fields may be removed, reordered, widened
-//! (`u32` to `u64`, `T` to `Option<T>`) or added with a default, and variants may be added. See
-//! [`Transcoder`](../flugs_batch/data/struct.Transcoder.html) for the rules.
+//! (`u32` to `u64`, `T` to `Option<T>`) or added with a default, and variants may be added. `data::Transcoder` has the rules.
 //!
 //! # Attributes
 //!

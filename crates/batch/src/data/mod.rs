@@ -46,6 +46,11 @@ const RESERVE_BYTES_MAX: usize = 1 << 16;
 /// `schema`, `encode` and `decode` are enough. A schema whose bytes are none of the given shapes is
 /// [`Schema::Opaque`], and those bytes start with their own `u32` length. An overridden [`BYTES_MIN`](Data::BYTES_MIN)
 /// must hold for every value.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no encoding: it is not `Data`",
+    label = "not `Data`",
+    note = "put `#[derive(Clone, Data)]` on the type, or keep what it holds in types that are `Data`"
+)]
 pub trait Data: Clone + Send + Sync + 'static {
     /// The fewest bytes that a value takes; what a length found in the input is checked against.
     const BYTES_MIN: usize = 0;
