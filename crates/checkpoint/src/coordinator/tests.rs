@@ -217,6 +217,16 @@ fn a_clock_set_back_stops_nothing() {
 }
 
 #[test]
+fn a_clock_set_back_does_not_delay_the_next_try_of_the_final_checkpoint() {
+    let mut s = Script::new(every_ten());
+    s.start();
+    assert_eq!(s.drain(1), ["trigger final 7", "wake 61"]);
+    s.at(2, Event::Declined { checkpoint: CheckpointId(7), subtask: A, reason: "no".into() });
+    assert_eq!(s.at(-3600, Event::Tick), ["wake -3595"]);
+    assert_eq!(s.at(-3595, Event::Tick), ["trigger final 8", "wake -3535"]);
+}
+
+#[test]
 fn a_job_of_no_subtasks_finishes() {
     let mut s = Script::new(every_ten());
     let actions = s.at(0, Event::Started { subtasks: vec![] });
@@ -256,7 +266,8 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 
 fn options() -> impl Strategy<Value = CheckpointOptions> {
     let micros = |n: u64| Duration::from_micros(n);
-    (prop::option::of(0u64..3_000_000), 0u64..4_000_000, 0u64..2_000_000, 0u32..4).prop_map(
+    let up_to = |n: u64| prop_oneof![1 => Just(0), 5 => 0..n];
+    (prop::option::of(up_to(3_000_000)), up_to(4_000_000), up_to(2_000_000), 0u32..4).prop_map(
         move |(interval, timeout, pause, tolerable_failed)| CheckpointOptions {
             interval: interval.map(micros),
             timeout: micros(timeout),
