@@ -61,3 +61,28 @@ impl BlobStore for MemoryStore {
         "memory://".to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_does_what_the_trait_says() {
+        let store = MemoryStore::new();
+        let one = Bytes::from_static(b"1");
+        assert!(store.put_if_absent("a/b", one.clone()).unwrap());
+        assert!(!store.put_if_absent("a/b", Bytes::new()).unwrap());
+        assert_eq!(store.get("a/b").unwrap(), Some(one));
+        store.put("a/b", Bytes::new()).unwrap();
+        for path in ["a/c/d", "ab/c", "a.b", "a"] {
+            store.put(path, Bytes::new()).unwrap();
+        }
+        assert_eq!(store.list("a").unwrap(), ["a/b", "a/c/d"], "below the folder, and sorted");
+        assert_eq!(store.list("").unwrap().len(), 5);
+        assert!(store.list("nowhere").unwrap().is_empty());
+        let clone = store.clone();
+        clone.delete("a/b").unwrap();
+        clone.delete("a/b").unwrap();
+        assert_eq!(store.get("a/b").unwrap(), None);
+    }
+}

@@ -1,3 +1,5 @@
+//! The mapping of operators, and key-group ranges against a twin that asks each group for its owner.
+
 use super::*;
 use crate::{Kind, StateHandle};
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Claims, publication, look-up and retention over a store in memory, with damage and crashes.
+
 use super::*;
 use crate::{MemoryStore, OperatorState, StateHandle, SubtaskState};
 use flugs_types::{Attempt, ErrorKind, OperatorUid, Timestamp};

@@ -1,3 +1,5 @@
+//! Scripted cases, and generated histories under a judge that keeps all that happened.
+
 use super::*;
 use proptest::prelude::*;
 

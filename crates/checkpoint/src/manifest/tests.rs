@@ -1,3 +1,5 @@
+//! The fixture of each version, damage at every byte, and contradictions under a right checksum.
+
 use super::*;
 use flugs_types::{Error, ErrorKind};
 use proptest::prelude::*;

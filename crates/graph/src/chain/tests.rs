@@ -1,3 +1,5 @@
+//! The chaining rule by example, and random graphs against the rule taken literally.
+
 use crate::{Chaining, Edge, JobGraph, LogicalGraph, Node, NodeId, NodeKind, Partitioning, TaskId};
 use flugs_types::OperatorUid;
 use proptest::prelude::*;

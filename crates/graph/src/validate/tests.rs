@@ -1,3 +1,5 @@
+//! Each refusal, with the nodes and the mend that it names.
+
 use crate::{Edge, LogicalGraph, Node, NodeId, NodeKind, Partitioning};
 use flugs_types::{ErrorKind, OperatorUid};
 
