@@ -1,0 +1,49 @@
+//! What the operating system says, as errors that tell what to do.
+
+use flugs_types::Error;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// The error of reading or listing `path`.
+pub(crate) fn reading(path: &Path, error: io::Error) -> Error {
+    let shown = path.display();
+    let error_kind = error.kind();
+    match error_kind {
+        ErrorKind::NotFound => Error::environment(format!("there is no file {shown}"))
+            .mend("check the path; a file may be removed only when it has been read and a later checkpoint is complete"),
+        ErrorKind::PermissionDenied => Error::environment(format!("{shown} may not be read"))
+            .mend("give the user that runs the job the right to read it"),
+        ErrorKind::UnexpectedEof => Error::data(format!("{shown} ends in the middle of its compressed data"))
+            .mend("the file is cut off: replace it by a whole copy"),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+            Error::data(format!("{shown} cannot be decompressed")).mend("the file is damaged: replace it by a whole copy")
+        }
+        _ => Error::environment(format!("{shown} cannot be read")),
+    }
+    .caused_by(error)
+}
+
+/// The error of writing (creating, renaming, ...) `path`.
+pub(crate) fn writing(path: &Path, error: io::Error) -> Error {
+    let shown = path.display();
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Error::environment(format!("no space left to write {shown}")).mend(
+                "free space and restart the job: it goes on from its last checkpoint, and nothing that was \
+                 committed is lost",
+            )
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            Error::environment(format!("{shown} may not be written"))
+                .mend("give the user that runs the job the right to write to the folder")
+        }
+        _ => Error::environment(format!("{shown} cannot be written")),
+    }
+    .caused_by(error)
+}
+
+/// The error of a path that is not UTF-8.
+pub(crate) fn not_utf8(path: &Path) -> Error {
+    Error::environment(format!("the path {} is not UTF-8", path.display()))
+        .mend("rename it: paths are kept in checkpoints as text")
+}
