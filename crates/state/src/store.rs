@@ -3,7 +3,7 @@
 use crate::access::KeyedAccess;
 use crate::cell::StateCell;
 use crate::handles::{
-    AggregateCell, AggregatingState, Handle, ListCell, ListState, MapCell, MapState, ReduceCell,
+    Aggregate, AggregateCell, AggregatingState, Handle, ListCell, ListState, MapCell, MapState, ReduceCell,
     ReducingState, ValueCell, ValueState,
 };
 use crate::open::OpenState;
@@ -87,14 +87,8 @@ impl<K: Key> KeyedStore<K> {
         add: impl Fn(&mut Acc, In) + Send + 'static,
         result: impl Fn(&Acc) -> Out + Send + 'static,
     ) -> Result<AggregatingState<In, Acc, Out>> {
-        let cell = AggregateCell::<K, In, Acc, Out>::open(
-            from,
-            name,
-            ttl,
-            Box::new(init),
-            Box::new(add),
-            Box::new(result),
-        )?;
+        let functions = Aggregate { init: Box::new(init), add: Box::new(add), result: Box::new(result) };
+        let cell = AggregateCell::<K, In, Acc, Out>::open(from, name, ttl, functions)?;
         Ok(AggregatingState::new(self.push(cell)))
     }
 

@@ -19,10 +19,14 @@ type Reduce<T> = Box<dyn Fn(&mut T, T) + Send>;
 
 pub(crate) type ReduceCell<K, T> = FoldCell<K, T, Reduce<T>>;
 
+type Init<Acc> = Box<dyn Fn() -> Acc + Send>;
+type Add<In, Acc> = Box<dyn Fn(&mut Acc, In) + Send>;
+type Output<Acc, Out> = Box<dyn Fn(&Acc) -> Out + Send>;
+
 pub(crate) struct Aggregate<In, Acc, Out> {
-    init: Box<dyn Fn() -> Acc + Send>,
-    add: Box<dyn Fn(&mut Acc, In) + Send>,
-    result: Box<dyn Fn(&Acc) -> Out + Send>,
+    pub(crate) init: Init<Acc>,
+    pub(crate) add: Add<In, Acc>,
+    pub(crate) result: Output<Acc, Out>,
 }
 
 pub(crate) type AggregateCell<K, In, Acc, Out> = FoldCell<K, Acc, Aggregate<In, Acc, Out>>;
@@ -43,11 +47,9 @@ impl<K: Key, In: 'static, Acc: Data, Out: 'static> AggregateCell<K, In, Acc, Out
         from: &mut OpenState,
         name: &str,
         ttl: Option<Ttl>,
-        init: Box<dyn Fn() -> Acc + Send>,
-        add: Box<dyn Fn(&mut Acc, In) + Send>,
-        result: Box<dyn Fn(&Acc) -> Out + Send>,
+        functions: Aggregate<In, Acc, Out>,
     ) -> Result<Self> {
-        Ok(FoldCell { value: ValueCell::open(from, name, ttl)?, functions: Aggregate { init, add, result } })
+        Ok(FoldCell { value: ValueCell::open(from, name, ttl)?, functions })
     }
 }
 

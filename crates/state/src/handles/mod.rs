@@ -8,7 +8,7 @@ mod list;
 mod map;
 mod value;
 
-pub(crate) use fold::{AggregateCell, ReduceCell};
+pub(crate) use fold::{Aggregate, AggregateCell, ReduceCell};
 pub use fold::{AggregatingState, ReducingState};
 pub(crate) use list::ListCell;
 pub use list::ListState;

@@ -15,23 +15,27 @@ const BLOCK_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionId(usize);
 
-/// Builds a run in memory.
+/// Builds a run in memory. Pieces of one table are best written one after the other, as blocks end where another table's
+/// begin.
 pub struct RunWriter {
     uid: String,
     subtask: SubtaskId,
     out: Vec<u8>,
     sections: Vec<SectionWriter>,
+    /// The section that was written to last.
+    current: usize,
+    open: OpenBlock,
 }
 
 struct SectionWriter {
     name: String,
     schema: StateSchema,
-    open: OpenBlock,
     index: Vec<IndexLine>,
 }
 
+/// The block at the end of what is written.
 struct OpenBlock {
-    bytes: Vec<u8>,
+    start: usize,
     entries: u32,
     first: u16,
     last: u16,
@@ -47,32 +51,39 @@ struct IndexLine {
 }
 
 impl OpenBlock {
-    fn new() -> Self {
-        OpenBlock { bytes: Vec::new(), entries: 0, first: u16::MAX, last: 0 }
+    fn at(start: usize) -> Self {
+        OpenBlock { start, entries: 0, first: u16::MAX, last: 0 }
     }
 
-    fn flush(&mut self, out: &mut Vec<u8>, index: &mut Vec<IndexLine>) {
-        if self.entries == 0 {
-            return;
+    /// Closes the block, which belongs to the section of this index, and opens the next one.
+    fn close(&mut self, out: &[u8], index: &mut Vec<IndexLine>) {
+        let block = std::mem::replace(self, OpenBlock::at(out.len()));
+        if block.entries > 0 {
+            let bytes = &out[block.start..];
+            index.push(IndexLine {
+                offset: block.start as u64,
+                len: bytes.len() as u64,
+                entries: block.entries,
+                first: block.first,
+                last: block.last,
+                crc: crc32fast::hash(bytes),
+            });
         }
-        index.push(IndexLine {
-            offset: out.len() as u64,
-            len: self.bytes.len() as u64,
-            entries: self.entries,
-            first: self.first,
-            last: self.last,
-            crc: crc32fast::hash(&self.bytes),
-        });
-        out.extend_from_slice(&self.bytes);
-        self.bytes.clear();
-        (self.entries, self.first, self.last) = (0, u16::MAX, 0);
     }
 }
 
 impl RunWriter {
     /// An empty run of the operator's subtask.
     pub fn new(uid: &str, subtask: SubtaskId) -> Self {
-        RunWriter { uid: uid.to_owned(), subtask, out: MAGIC.to_vec(), sections: Vec::new() }
+        Self::with_capacity(uid, subtask, 0)
+    }
+
+    /// Likewise, with room for so many bytes: a large file is built faster where its size is about known.
+    pub fn with_capacity(uid: &str, subtask: SubtaskId, bytes: usize) -> Self {
+        let mut out = Vec::with_capacity(bytes + MAGIC.len());
+        out.extend_from_slice(&MAGIC);
+        let open = OpenBlock::at(out.len());
+        RunWriter { uid: uid.to_owned(), subtask, out, sections: Vec::new(), current: 0, open }
     }
 
     /// The section of a table; the same one when it is asked for again. A table without entries has one too, so
@@ -82,7 +93,6 @@ impl RunWriter {
             self.sections.push(SectionWriter {
                 name: name.to_owned(),
                 schema: schema.clone(),
-                open: OpenBlock::new(),
                 index: Vec::new(),
             });
             self.sections.len() - 1
@@ -92,20 +102,32 @@ impl RunWriter {
 
     /// Appends a piece of the section's table.
     pub fn piece(&mut self, section: SectionId, piece: &dyn FrozenPiece) {
-        let SectionWriter { schema, open, index, .. } = &mut self.sections[section.0];
-        piece.encode(&mut PieceWriter { kind: schema.kind, prefix: &[], out: &mut self.out, open, index });
-        if open.bytes.len() >= BLOCK_BYTES_MIN {
-            open.flush(&mut self.out, index);
+        if self.current != section.0 {
+            self.close();
+            self.current = section.0;
+        }
+        let SectionWriter { schema, index, .. } = &mut self.sections[section.0];
+        let RunWriter { out, open, .. } = self;
+        piece.encode(&mut PieceWriter { kind: schema.kind, prefix: &[], out, open, index });
+        if self.out.len() - self.open.start >= BLOCK_BYTES_MIN {
+            self.close();
         }
     }
 
-    /// The bytes written so far, in about.
+    fn close(&mut self) {
+        if let Some(section) = self.sections.get_mut(self.current) {
+            self.open.close(&self.out, &mut section.index);
+        }
+    }
+
+    /// The bytes written so far.
     pub fn bytes(&self) -> usize {
-        self.out.len() + self.sections.iter().map(|s| s.open.bytes.len()).sum::<usize>()
+        self.out.len()
     }
 
     /// The finished file.
     pub fn finish(mut self) -> Bytes {
+        self.close();
         let mut footer = Vec::new();
         self.uid.encode(&mut footer);
         self.subtask.index.encode(&mut footer);
@@ -113,7 +135,6 @@ impl RunWriter {
         fingerprint_of_hashing().encode(&mut footer);
         (self.sections.len() as u32).encode(&mut footer);
         for section in &mut self.sections {
-            section.open.flush(&mut self.out, &mut section.index);
             section.encode(&mut footer);
         }
         let crc = crc32fast::hash(&footer);
@@ -157,7 +178,7 @@ pub(super) fn kind_tag(kind: StateKind) -> u8 {
     }
 }
 
-/// Where a piece writes its entries.
+/// Where a piece writes its entries. A block may end after any of them.
 pub struct PieceWriter<'a> {
     kind: StateKind,
     /// Stands before each entry.
@@ -189,13 +210,13 @@ impl PieceWriter<'_> {
 
     #[inline]
     fn entry(&mut self, first: u16, last: u16, encode: impl FnOnce(&mut Vec<u8>)) {
-        self.open.bytes.extend_from_slice(self.prefix);
-        encode(&mut self.open.bytes);
+        self.out.extend_from_slice(self.prefix);
+        encode(self.out);
         self.open.entries += 1;
         self.open.first = self.open.first.min(first);
         self.open.last = self.open.last.max(last);
-        if self.open.bytes.len() >= BLOCK_BYTES_MAX {
-            self.open.flush(self.out, self.index);
+        if self.out.len() - self.open.start >= BLOCK_BYTES_MAX {
+            self.open.close(self.out, self.index);
         }
     }
 }

@@ -393,10 +393,8 @@ impl<K: Key, V: Data> Directory<K, V> {
     fn make_room(&mut self, hash: u64) -> usize {
         let at = self.index(hash);
         // SAFETY: shards in the directory are allocated or vacant.
-        match self.shards.get(at) {
-            Some(shard) if unsafe { shard.has_room() } => at,
-            _ => self.grow(hash),
-        }
+        let has_room = self.shards.get(at).is_some_and(|shard| unsafe { shard.has_room() });
+        if has_room { at } else { self.grow(hash) }
     }
 
     #[cold]

@@ -107,6 +107,12 @@ impl<K, V> Shard<K, V> {
         if fit < 2 { 1 } else { 1 << fit.ilog2() }
     };
 
+    /// How many cache lines of a chunk are fetched ahead: all, but for large entries.
+    const FETCH: usize = {
+        let lines = Self::STRIDE.div_ceil(LINE);
+        if lines < 4 { lines } else { 4 }
+    };
+
     fn layout(chunks: usize) -> Layout {
         let bytes = chunks.checked_mul(Self::STRIDE).and_then(|bytes| bytes.checked_add(Self::BEFORE));
         bytes
@@ -263,8 +269,13 @@ impl<K, V> Shard<K, V> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: the home chunk is within the allocation; a prefetch reads nothing.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.chunk(self.home(hash)).cast()) };
+            // SAFETY: the home chunk and its lines are within the allocation; a prefetch reads nothing.
+            unsafe {
+                let chunk = self.chunk(self.home(hash));
+                for line in 0..Self::FETCH {
+                    _mm_prefetch::<_MM_HINT_T0>(chunk.add(line * LINE).cast());
+                }
+            }
         }
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         let _ = hash;

@@ -177,12 +177,12 @@ impl<K: Key + Debug, V: Data + PartialEq + Debug> Twins<K, V> {
                 }
             }
             Op::Retain(n) => {
-                table.retain(|k, _| hash_key(k) % u64::from(n) == 0);
-                model.retain(|k, _| hash_key(k) % u64::from(n) == 0);
+                table.retain(|k, _| hash_key(k).is_multiple_of(u64::from(n)));
+                model.retain(|k, _| hash_key(k).is_multiple_of(u64::from(n)));
             }
             Op::Sweep(n, fuel) => {
                 let mut gone = Vec::new();
-                let due = |k: &K, _: &V| hash_key(k) % u64::from(n) == 0;
+                let due = |k: &K, _: &V| hash_key(k).is_multiple_of(u64::from(n));
                 table.sweep(&mut self.cursor, &mut Fuel(fuel), due, |k, _| {
                     gone.push(k.clone());
                     false
@@ -305,7 +305,8 @@ fn speed() {
         let took = (SystemClock.monotonic() - start).as_secs_f64();
         println!("  captured {} pieces, {:.2} ns a key", pieces.len(), took * 1e9 / keys as f64);
         let start = SystemClock.monotonic();
-        let mut writer = RunWriter::new("op", SubtaskId::new(0, 1));
+        let bytes = pieces.iter().map(|piece| piece.bytes()).sum();
+        let mut writer = RunWriter::with_capacity("op", SubtaskId::new(0, 1), bytes);
         let section = writer.section("t", &table.schema());
         pieces.iter().for_each(|piece| writer.piece(section, &**piece));
         let file = writer.finish();
