@@ -1,5 +1,17 @@
 //! Typed operators: process functions, windows, joins, async I/O, broadcast.
 
 mod aggregate;
+mod collector;
+mod function;
+mod key;
+mod process;
+mod rows;
+mod stateless;
 
 pub use aggregate::{AggregateFunction, Avg, Count, Max, Min, Number, Sum};
+pub use collector::{Collector, OutputTag};
+pub use function::{Context, OpenFunction, RowFunction, RowOperator};
+pub use key::KeySelector;
+pub use process::{CoFlatMap, CoMap, CoProcess, CoProcessFunction, Process, ProcessFunction};
+pub use rows::{EitherRest, RecordsRest, Rows};
+pub use stateless::{Filter, FlatMap, Map, Outcome, TryMap};

@@ -20,7 +20,7 @@ enum Step<B> {
 }
 
 /// What came out between two control steps, up to and with the second: rows as `time value`, such as `5 "a"`,
-/// microseconds, `-` for none; those of side output `p` as `p: time value`.
+/// microseconds, `-` for none; after them those of each side output `p` as `p: time value`.
 pub type Segment = Vec<String>;
 
 type Show<O> = Box<dyn Fn(&mut OperatorHarness<O>) -> Vec<String>>;
@@ -146,7 +146,8 @@ where
             for step in self.steps_of(mode) {
                 run.step(step)?;
             }
-            Ok(run.segments)
+            run.close();
+            Ok(run.closed)
         };
         replay().unwrap_or_else(|e| panic!("{mode:?}: {e}"))
     }
@@ -179,7 +180,9 @@ struct Run<'a, O: Operator> {
     harnesses: Vec<OperatorHarness<O>>,
     watermark: Option<Timestamp>,
     now: Timestamp,
-    segments: Vec<Segment>,
+    closed: Vec<Segment>,
+    /// By output.
+    open: Vec<Segment>,
 }
 
 impl<'a, O: Operator> Run<'a, O>
@@ -193,7 +196,8 @@ where
             harnesses: Vec::new(),
             watermark: None,
             now: Timestamp::EPOCH,
-            segments: vec![Segment::new()],
+            closed: Vec::new(),
+            open: vec![Segment::new(); case.show.len()],
         };
         run.open(if mode == Mode::Rescaled { 2 } else { 1 }, &[])?;
         Ok(run)
@@ -246,7 +250,7 @@ where
             }
         }
         if control {
-            self.segments.push(Segment::new());
+            self.close();
         }
         Ok(())
     }
@@ -272,9 +276,15 @@ where
     }
 
     fn collect(&mut self) {
-        let rows = self.harnesses.iter_mut().flat_map(|h| self.case.show.iter().flat_map(|show| show(h)));
-        let segment = self.segments.last_mut().expect("a segment is open from the start");
-        segment.extend(rows);
+        for harness in &mut self.harnesses {
+            for (show, rows) in self.case.show.iter().zip(&mut self.open) {
+                rows.extend(show(harness));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        self.closed.push(self.open.iter_mut().flat_map(std::mem::take).collect());
     }
 }
 
