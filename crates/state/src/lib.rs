@@ -17,6 +17,8 @@ mod run;
 mod snapshot;
 mod store;
 mod table;
+#[cfg(test)]
+mod test_run;
 mod timers;
 mod ttl;
 

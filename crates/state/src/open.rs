@@ -294,3 +294,6 @@ fn misfit(part: &str, why: &Incompatible) -> String {
 fn twice() -> DecodeError {
     DecodeError::new("a key is stored twice")
 }
+
+#[cfg(test)]
+mod tests;

@@ -236,3 +236,6 @@ impl<K: Key, N: Data + Ord, V: Data> SnapshotTable for PaneTable<K, N, V> {
         self.panes.values().map(of_pane).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -147,3 +147,6 @@ impl<K: Key> KeyedStore<K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

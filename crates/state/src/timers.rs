@@ -182,3 +182,6 @@ impl<K: Key> SnapshotTable for TimerTable<K> {
         self.times.bytes() + self.index.len() * size_of::<(Timestamp, K)>()
     }
 }
+
+#[cfg(test)]
+mod tests;
