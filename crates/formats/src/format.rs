@@ -75,7 +75,7 @@ impl DecodeError {
         DecodeError { message: message.into(), place: None }
     }
 
-    /// Adds where in the record it is (`column 12, field `year``). A second call is ignored.
+    /// Adds where in the record it is, such as `column 12`. A second call is ignored.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place.get_or_insert_with(|| place.into());

@@ -10,13 +10,14 @@ pub(crate) fn reading(path: &Path, error: io::Error) -> Error {
     let error_kind = error.kind();
     match error_kind {
         ErrorKind::NotFound => Error::environment(format!("there is no file {shown}"))
-            .mend("check the path; a file may be removed only when it has been read and a later checkpoint is complete"),
+            .mend("check the path; remove a file only when a checkpoint after its last row is complete"),
         ErrorKind::PermissionDenied => Error::environment(format!("{shown} may not be read"))
             .mend("give the user that runs the job the right to read it"),
         ErrorKind::UnexpectedEof => Error::data(format!("{shown} ends in the middle of its compressed data"))
             .mend("the file is cut off: replace it by a whole copy"),
         ErrorKind::InvalidData | ErrorKind::InvalidInput => {
-            Error::data(format!("{shown} cannot be decompressed")).mend("the file is damaged: replace it by a whole copy")
+            Error::data(format!("{shown} cannot be decompressed"))
+                .mend("it is damaged: replace it by a whole copy")
         }
         _ => Error::environment(format!("{shown} cannot be read")),
     }

@@ -37,8 +37,8 @@ use std::time::Duration;
 /// so several sinks and jobs can share a folder.
 ///
 /// To go back to an older checkpoint or savepoint (or to fork a job from it) needs
-/// [`roll_on_checkpoint`](Self::roll_on_checkpoint): otherwise a file that was open then may have been committed since
-/// with later rows, which is reported as an error.
+/// [`roll_on_checkpoint`](Self::roll_on_checkpoint): otherwise a file that was open then may have been
+/// committed since with later rows, which is reported as an error.
 pub struct FileSink<F: OutputFormat> {
     folder: PathBuf,
     format: F,
@@ -151,8 +151,9 @@ impl<F: OutputFormat> FileSink<F> {
                 || text.contains(['/', '\\', '\0'])
                 || text.len() > 64
             {
-                return Err(Error::job(format!("'{text}' cannot be the {what} of file names"))
-                    .mend("it has 1 to 64 bytes, no separators, and does not start with `.` or `_`, which hides files"));
+                return Err(Error::job(format!("'{text}' cannot be the {what} of file names")).mend(
+                    "take 1 to 64 bytes, no separators, and no `.` or `_` at the start, which hides files",
+                ));
             }
         }
         let suffix = match &self.suffix {

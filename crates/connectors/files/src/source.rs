@@ -30,12 +30,13 @@ const RECORD_BYTES_MAX: usize = 16 << 20;
 /// out, and links to folders are not followed below the folder that is named. A file named in full is read
 /// whatever its name.
 ///
-/// A file is read once, as it was when it was found: lines that are added behind its end of then may be left out, and
-/// it must not shrink or be overwritten before it is read. So whoever writes into a watched folder writes under a hidden name or
-/// elsewhere, and moves the file into place when it is whole (as [`FileSink`](crate::FileSink) does).
+/// A file is read once, as it was when it was found: lines that are added behind its end of then may be left
+/// out, and it must not shrink or be overwritten before it is read. So whoever writes into a watched folder
+/// writes under a hidden name or elsewhere, and moves the file into place when it is whole (as
+/// [`FileSink`](crate::FileSink) does).
 ///
-/// Positions are kept per record, so a restored job goes on in the middle of a file, also of a compressed one (which is
-/// decompressed again up to there, in the background). A byte order mark is no part of the first record.
+/// Positions are kept per record, so a restored job goes on in the middle of a file, also of a compressed one
+/// (which is decompressed again up to there, in the background). A byte order mark is no part of the first record.
 #[derive(Debug, Clone)]
 pub struct FileSource<F> {
     path: PathBuf,

@@ -15,8 +15,8 @@ const VERSION: u8 = 1;
 /// Reads records from a TCP server, as a client.
 ///
 /// One reader connects, whatever the parallelism. The source ends when the server closes the connection, and a
-/// connection that cannot be made or breaks fails the job; [`reconnect`](Self::reconnect) tries again in both cases. Records
-/// are not replayed after a failure: delivery is at most once.
+/// connection that cannot be made or breaks fails the job; [`reconnect`](Self::reconnect) tries again in both
+/// cases. Records are not replayed after a failure: delivery is at most once.
 #[derive(Debug, Clone)]
 pub struct SocketSource<F> {
     address: String,
@@ -59,8 +59,8 @@ impl<F: InputFormat> SocketSource<F> {
     }
 
     /// Connects again when a connection cannot be made, breaks or ends: up to `retries` times without
-    /// a byte received between, the first time after `first_after`, then twice as long each time, up to a minute. What the
-    /// server sends meanwhile is lost.
+    /// a byte received between, the first time after `first_after`, then twice as long each time, up to a minute.
+    /// What the server sends meanwhile is lost.
     #[must_use]
     pub fn reconnect(mut self, retries: u32, first_after: Duration) -> Self {
         self.retries = Retries { max: Some(retries), first_after };

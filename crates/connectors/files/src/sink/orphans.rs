@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 impl<F: OutputFormat> FileSink<F> {
     /// Removes hidden files that killed runs of this sink left behind, and gives their paths.
     ///
-    /// Removed are the files of runs before `before` that neither a restored state nor a restored committable names. So
-    /// `states` and `committables` must be those of *all* subtasks of the sink, and no checkpoint or
+    /// Removed are the files of runs before `before` that neither a restored state nor a restored committable
+    /// names. So `states` and `committables` must be those of *all* subtasks of the sink, and no checkpoint or
     /// savepoint but the restored one may be gone back to later. No writer does this by itself: it knows only
     /// its own states, and another job whose sink has the same uid may be writing to the folder.
     pub fn remove_orphans(

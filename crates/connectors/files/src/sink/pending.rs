@@ -87,8 +87,8 @@ impl Pending {
                 self.bytes
             ))
             .mend(
-                "restore from the latest checkpoint, or write to another folder; with `.roll_on_checkpoint()` one can \
-                 go back to any",
+                "restore from the latest checkpoint, or write to another folder; with `.roll_on_checkpoint()` one \
+                 can go back to any",
             )),
             Some(length) => {
                 Err(self.lost(format!("{} has {length} bytes, {} were committed", visible.display(), self.bytes)))

@@ -46,7 +46,7 @@ impl<F: OutputFormat> FileWriter<F> {
                 finished.push(Finished::of_checkpoint(pending));
             }
         }
-        Ok(FileWriter {
+        let mut writer = FileWriter {
             folder: sink.absolute_folder()?,
             encoder: sink.format.encoder(),
             buckets: sink.buckets.clone(),
@@ -66,7 +66,11 @@ impl<F: OutputFormat> FileWriter<F> {
             finished,
             changed_folders: BTreeSet::new(),
             next_tick: None,
-        })
+        };
+        // A folder that cannot be written to is told at the start, not with the first row.
+        let folder = writer.folder.clone();
+        writer.create_folder(&folder)?;
+        Ok(writer)
     }
 
     /// Takes out the bucket's open file, or creates one, which begins with `first`.

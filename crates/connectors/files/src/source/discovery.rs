@@ -11,6 +11,9 @@ use std::path::{Component, Path, PathBuf};
 /// Folders nested deeper than this are taken for a mistake.
 const DEPTH_MAX: usize = 256;
 
+/// A file has no more ranges than about this many, however small they are to be.
+const RANGES_MAX: u64 = 100_000;
+
 /// Where to look and how files become splits.
 #[derive(Debug, Clone)]
 pub(crate) struct Discovery {
@@ -47,7 +50,7 @@ impl Discovery {
         if self.compression.of(&file.path) != Compression::None {
             return splits.push(FileSplit::new(file.path, 0, None).to_split());
         }
-        let step = self.split_bytes.unwrap_or(file.bytes);
+        let step = self.split_bytes.unwrap_or(file.bytes).max(file.bytes / RANGES_MAX);
         let mut start = 0;
         while start < file.bytes {
             let end = file.bytes.min(start.saturating_add(step));

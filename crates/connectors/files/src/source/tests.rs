@@ -87,6 +87,16 @@ fn a_job_goes_on_at_every_row_plain_and_compressed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
     #[test]
+    fn any_bytes_in_a_checkpoint_give_an_error_at_most(mut bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        if let Some(version) = bytes.first_mut() {
+            *version = 1;
+        }
+        let _ = split::FileSplit::of_payload(&bytes);
+        let source = FileSource::new("x", Lines::new());
+        let _ = source.enumerator(EnumeratorContext { parallelism: 1, restored: Some(&bytes) });
+    }
+
+    #[test]
     fn each_line_is_read_once_whatever_the_ranges_and_restarts(
         files in prop::collection::vec("([a-c]{0,9}\r?\n){0,12}[a-c]{0,5}", 1..4),
         split_bytes in 1u64..40,
@@ -281,6 +291,27 @@ fn the_watermark_is_held_until_the_last_range_is_assigned() {
     }
     assert_eq!(held_at.iter().find(|(_, held)| !held).map(|&(rows, _)| rows), Some(2), "{held_at:?}");
     assert_eq!(job.out.finished.len(), 3);
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn zstd_frames_are_read_one_behind_the_other() {
+    let frame = |bytes: &[u8]| zstd::stream::encode_all(bytes, 1).unwrap();
+    let whole = [frame(b"one\ntw"), frame(b"o\n"), frame(&b"x\n".repeat(100_000))].concat();
+    let dir = folder(&[("a.zst", &whole)]);
+    let rows = rows_of(&FileSource::new(dir.path(), Lines::new()), 1);
+    assert_eq!((rows.len(), &rows[..2]), (100_002, &["one".to_owned(), "two".to_owned()][..]));
+    fs::write(dir.path().join("a.zst"), &whole[..whole.len() - 5]).unwrap();
+    let error = error_of(&FileSource::new(dir.path(), Lines::new()));
+    assert!(error.contains("ends in the middle") && error.contains("a.zst:"), "{error}");
+}
+
+#[cfg(not(feature = "zstd"))]
+#[test]
+fn zstd_files_need_the_feature() {
+    let dir = folder(&[("a.zst", b"x")]);
+    let error = error_of(&FileSource::new(dir.path(), Lines::new()));
+    assert!(error.contains("feature `zstd`") && error.contains("a.zst"), "{error}");
 }
 
 #[test]
