@@ -29,8 +29,9 @@ type Fill<T> = dyn Fn(Range<u64>, &mut Records<T>) + Send + Sync;
 /// After a restore with another parallelism each number is still emitted exactly once, lowest first
 /// within a reader.
 ///
-/// A reader emits the rows of all its splits, in order, as rows of the first of them, and reports the others as
-/// caught up: its watermark follows the lowest number not yet read.
+/// A reader emits the rows of all its splits, in order, under the name of one of them, and reports the others as
+/// caught up: its watermark follows the lowest number not yet read. That one is the split which was furthest
+/// behind when splits were added, so whatever watermark it was restored with, no row comes late by it.
 pub struct GeneratorSource<T> {
     fill: Arc<Fill<T>>,
     count: Option<u64>,
@@ -125,7 +126,7 @@ impl<T: Record> Source for GeneratorSource<T> {
             batch_rows: self.batch_rows,
             cursor: IndexCursor::default(),
             speaker: None,
-            silenced: Vec::new(),
+            regroup: false,
             complete: false,
             context,
         }))
@@ -151,8 +152,8 @@ struct Reader<T> {
     batch_rows: usize,
     cursor: IndexCursor,
     speaker: Option<Speaker>,
-    /// Splits to be reported as caught up at the next poll.
-    silenced: Vec<String>,
+    /// Splits were added since the speaker was chosen.
+    regroup: bool,
     complete: bool,
     context: ReaderContext,
 }
@@ -179,6 +180,19 @@ impl<T: Record> Reader<T> {
             .mend("add a time for each value, Timestamp::MIN where there is none"));
         }
         Ok(rows)
+    }
+
+    /// Lets the split speak that is furthest behind, and no other.
+    fn choose_speaker(&mut self, out: &mut dyn SourceOutput<T>) {
+        let Some(first) = self.cursor.splits().next() else { return };
+        let before = self.speaker.replace(Speaker { id: first.id(), ended: None });
+        if let Some(before) = before.filter(|before| before.ended.is_some()) {
+            out.finished(&before.id);
+        }
+        out.status(&first.id(), SplitStatus::Behind);
+        for split in self.cursor.splits().skip(1) {
+            out.status(&split.id(), SplitStatus::CaughtUp);
+        }
     }
 
     /// Reports the splits that have ended since the last time.
@@ -215,13 +229,9 @@ impl<T: Record> Reader<T> {
 impl<T: Record> SourceReader<T> for Reader<T> {
     fn add_splits(&mut self, splits: Vec<Split>) -> Result<()> {
         for split in &splits {
-            let split = IndexSplit::from_split(split)?;
-            self.cursor.add(split);
-            match self.speaker {
-                None => self.speaker = Some(Speaker { id: split.id(), ended: None }),
-                Some(_) => self.silenced.push(split.id()),
-            }
+            self.cursor.add(IndexSplit::from_split(split)?);
         }
+        self.regroup = true;
         self.context.waker.wake_by_ref();
         Ok(())
     }
@@ -232,8 +242,8 @@ impl<T: Record> SourceReader<T> for Reader<T> {
     }
 
     fn poll(&mut self, context: &mut PollContext, out: &mut dyn SourceOutput<T>) -> Result<ReaderStatus> {
-        for split in self.silenced.drain(..) {
-            out.status(&split, SplitStatus::CaughtUp);
+        if std::mem::take(&mut self.regroup) {
+            self.choose_speaker(out);
         }
         let limit = match (&mut self.pace, self.cursor.next()) {
             (Some(pace), Some(next)) => pace.due_below(self.context.clock.monotonic(), next).min(self.end),

@@ -56,11 +56,13 @@ pub(super) struct Output<T> {
     pub(super) batches: Vec<(String, Records<T>)>,
     pub(super) status: BTreeMap<String, SplitStatus>,
     pub(super) finished: Vec<String>,
+    /// The newest time of each split, as a watermark that allows no disorder.
+    newest: BTreeMap<String, Timestamp>,
 }
 
 impl<T> Default for Output<T> {
     fn default() -> Self {
-        Output { batches: Vec::new(), status: BTreeMap::new(), finished: Vec::new() }
+        Output { batches: Vec::new(), status: BTreeMap::new(), finished: Vec::new(), newest: BTreeMap::new() }
     }
 }
 
@@ -68,6 +70,11 @@ impl<T> SourceOutput<T> for Output<T> {
     fn emit(&mut self, split: &str, rows: Records<T>) -> Result<()> {
         assert!(!rows.is_empty(), "an empty batch");
         assert!(!self.finished.iter().any(|id| id == split), "rows of a split that has ended");
+        let newest = self.newest.entry(split.to_owned()).or_insert(Timestamp::MIN);
+        for &time in rows.times.iter().filter(|&&time| time != Timestamp::MIN) {
+            assert!(time >= *newest, "a row of split {split} comes late");
+            *newest = time;
+        }
         self.batches.push((split.to_owned(), rows));
         Ok(())
     }
@@ -91,6 +98,7 @@ impl<T> SourceOutput<T> for Output<T> {
 pub(super) struct Checkpoint {
     enumerator: Vec<u8>,
     pub(super) splits: Vec<Split>,
+    newest: BTreeMap<String, Timestamp>,
 }
 
 /// A source at work with some readers.
@@ -148,7 +156,9 @@ impl<T: Record> Driver<T> {
             }
         }
         assert!(!held, "the watermark would never advance");
-        let outputs = readers.iter().map(|_| Output::default()).collect();
+        let newest = from.map(|c| c.newest.clone()).unwrap_or_default();
+        let outputs =
+            readers.iter().map(|_| Output { newest: newest.clone(), ..Output::default() }).collect();
         Ok(Driver { clock: clock.clone(), wakes, enumerator, readers, outputs })
     }
 
@@ -173,7 +183,12 @@ impl<T: Record> Driver<T> {
 
     pub(super) fn checkpoint(&mut self) -> Checkpoint {
         let splits = self.readers.iter_mut().flat_map(|r| r.snapshot().unwrap()).collect();
-        Checkpoint { enumerator: self.enumerator.snapshot().unwrap(), splits }
+        let mut newest = BTreeMap::new();
+        for (split, time) in self.outputs.iter().flat_map(|o| o.newest.clone()) {
+            let known = newest.entry(split).or_insert(time);
+            *known = time.max(*known);
+        }
+        Checkpoint { enumerator: self.enumerator.snapshot().unwrap(), splits, newest }
     }
 }
 
