@@ -109,9 +109,7 @@ impl<T> Sender<T> {
 
     /// Gives a row with its event time; blocks while the channel is full. Not for use inside a task.
     pub fn send_at(&self, row: T, time: Timestamp) -> Result<(), SendError<T>> {
-        let full = |queue: &mut Queue<T>| queue.receiving && queue.rows.len() >= queue.capacity;
-        let queue = self.0.room.wait_while(self.0.lock(), full).unwrap_or_else(PoisonError::into_inner);
-        push(queue, row, time)
+        push(self.wait_for_room(), row, time)
     }
 
     /// Gives a row without event time, if there is room.
@@ -122,6 +120,29 @@ impl<T> Sender<T> {
     /// Gives a row with its event time, if there is room.
     pub fn try_send_at(&self, row: T, time: Timestamp) -> Result<(), SendError<T>> {
         push(self.0.lock(), row, time)
+    }
+
+    /// Gives rows in order, as many at once as there is room for; blocks while the channel is full. Not for use inside
+    /// a task. Where the job has ended, the rows that were not taken come back.
+    pub fn send_all(&self, rows: Records<T>) -> Result<(), SendError<Records<T>>> {
+        let mut rows = rows.into_iter();
+        while rows.len() > 0 {
+            let mut queue = self.wait_for_room();
+            if !queue.receiving {
+                return Err(SendError::Closed(rows.collect()));
+            }
+            let room = queue.capacity - queue.rows.len();
+            queue.rows.extend(rows.by_ref().take(room));
+            queue.caught_up = false;
+            unlock_and_wake(queue);
+        }
+        Ok(())
+    }
+
+    /// The queue, once it is not full or nobody reads it any more.
+    fn wait_for_room(&self) -> MutexGuard<'_, Queue<T>> {
+        let full = |queue: &mut Queue<T>| queue.receiving && queue.rows.len() >= queue.capacity;
+        self.0.room.wait_while(self.0.lock(), full).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says that no row older than what comes next is missing: once the rows given so far are read, this source

@@ -1,3 +1,5 @@
+//! The built-in sinks: what is visible when, and that commits may be repeated.
+
 use super::testing::writer_context;
 use super::*;
 use crate::{Committable, Delivery, Sink};

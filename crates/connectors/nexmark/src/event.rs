@@ -1,7 +1,7 @@
 //! Whole events.
 
 use crate::raw::{RawAuction, RawBid, RawEvent, RawPerson};
-use crate::text::{Pool, Text};
+use crate::text::{Pool, Span, Text};
 use flugs_batch::CompactString;
 use flugs_derive::Data;
 use flugs_types::Timestamp;
@@ -97,16 +97,17 @@ impl Event {
     }
 
     pub(crate) fn new(raw: RawEvent<'_>, pool: &Pool) -> Self {
+        let text = |span| pool.text(span);
         match raw {
-            RawEvent::Person(raw) => Event::Person(Person::new(raw, pool)),
-            RawEvent::Auction(raw) => Event::Auction(Auction::new(raw, pool)),
-            RawEvent::Bid(raw) => Event::Bid(Bid::new(raw, pool)),
+            RawEvent::Person(raw) => Event::Person(Person::new(raw, text)),
+            RawEvent::Auction(raw) => Event::Auction(Auction::new(raw, text)),
+            RawEvent::Bid(raw) => Event::Bid(Bid::new(raw, text)),
         }
     }
 }
 
 impl Person {
-    fn new(raw: RawPerson<'_>, pool: &Pool) -> Self {
+    fn new(raw: RawPerson<'_>, text: impl Fn(Span) -> Text) -> Self {
         let details = raw.details();
         Person {
             id: raw.id(),
@@ -116,13 +117,13 @@ impl Person {
             city: details.city().into(),
             state: details.state().into(),
             date_time: raw.date_time(),
-            extra: pool.text(details.extra_span()),
+            extra: text(details.extra_span()),
         }
     }
 }
 
 impl Auction {
-    fn new(raw: RawAuction<'_>, pool: &Pool) -> Self {
+    fn new(raw: RawAuction<'_>, text: impl Fn(Span) -> Text) -> Self {
         let texts = raw.texts();
         Auction {
             id: raw.id(),
@@ -134,21 +135,42 @@ impl Auction {
             expires: raw.expires(),
             seller: raw.seller(),
             category: raw.category(),
-            extra: pool.text(texts.extra_span()),
+            extra: text(texts.extra_span()),
         }
     }
 }
 
 impl Bid {
-    fn new(raw: RawBid<'_>, pool: &Pool) -> Self {
+    fn new(raw: RawBid<'_>, text: impl Fn(Span) -> Text) -> Self {
         Bid {
             auction: raw.auction(),
             bidder: raw.bidder(),
             price: raw.price(),
             channel: raw.channel().into(),
-            url: pool.text(raw.channel_spans().url),
+            url: text(raw.channel_spans().url),
             date_time: raw.date_time(),
-            extra: pool.text(raw.extra_span()),
+            extra: text(raw.extra_span()),
         }
+    }
+}
+
+/// All fields, with texts of its own.
+impl From<RawPerson<'_>> for Person {
+    fn from(raw: RawPerson<'_>) -> Self {
+        Person::new(raw, |span| Text::new(raw.base.generator.pools.str(span)))
+    }
+}
+
+/// All fields, with texts of its own.
+impl From<RawAuction<'_>> for Auction {
+    fn from(raw: RawAuction<'_>) -> Self {
+        Auction::new(raw, |span| Text::new(raw.base.generator.pools.str(span)))
+    }
+}
+
+/// All fields, with texts of its own.
+impl From<RawBid<'_>> for Bid {
+    fn from(raw: RawBid<'_>) -> Self {
+        Bid::new(raw, |span| Text::new(raw.base.generator.pools.str(span)))
     }
 }

@@ -1,3 +1,5 @@
+//! The channel: order, refusal and blocking, the end, and what a failed attempt leaves to the next.
+
 use super::super::testing::{Driver, records, rows};
 use super::*;
 use crate::ReaderStatus::{Finished, More, Waiting};
@@ -86,4 +88,21 @@ fn only_the_program_says_that_it_is_caught_up() {
     sender.send(2).unwrap();
     driver.poll(0);
     assert_eq!(driver.outputs[0].status["channel"], SplitStatus::Behind);
+}
+
+#[test]
+fn many_rows_go_in_as_room_allows() {
+    let (sender, source) = channel_source(10);
+    let mut driver = Driver::start(&source, 1);
+    std::thread::scope(|scope| {
+        scope.spawn(|| sender.send_all(Records::untimed((0..95).collect())).unwrap());
+        while rows(&driver.outputs).len() < 95 {
+            driver.poll(0);
+            std::thread::yield_now();
+        }
+    });
+    assert_eq!(rows(&driver.outputs), (0..95).collect::<Vec<_>>());
+    drop((driver, source));
+    let back = sender.send_all(Records::untimed(vec![7, 8])).unwrap_err();
+    assert_eq!(back, SendError::Closed(Records::untimed(vec![7, 8])));
 }

@@ -1,3 +1,5 @@
+//! The collection: each row once, whatever happens to the readers.
+
 use super::super::testing::{Driver, records, rows};
 use super::*;
 

@@ -1,3 +1,5 @@
+//! The generator: each number once whatever happens to the readers, rows when they are due, and nothing late.
+
 use super::super::testing::{Driver, Output, records, rows};
 use super::*;
 use crate::ReaderStatus::{Finished, More, WaitUntil};

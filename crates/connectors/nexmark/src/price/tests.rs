@@ -1,3 +1,5 @@
+//! Prices against those of Java, and the fast path against the exact one.
+
 use super::*;
 use crate::random::Draws;
 

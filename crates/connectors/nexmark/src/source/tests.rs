@@ -1,3 +1,5 @@
+//! Shares of readers, projections against whole events, restores, and the emit rate.
+
 use super::*;
 use flugs_connector::{
     EnumeratorAction, EnumeratorEvent, Malformed, PollContext, ReaderStatus, SourceOutput, Split, SplitStatus,
@@ -137,6 +139,19 @@ fn projections_have_the_fields_and_times_of_the_whole_events() {
         let times = NexmarkSource::select(&options, |raw| Some(raw.date_time()));
         assert!(run(&times.unwrap(), 1)[0].iter().map(|row| row.0).eq(events.iter().map(|row| row.1)));
     }
+}
+
+#[test]
+fn raw_events_can_be_made_whole() {
+    let events = run(&NexmarkSource::events(&options()).unwrap(), 1).remove(0);
+    let whole = NexmarkSource::select(&options(), |raw| {
+        Some(match raw {
+            RawEvent::Person(raw) => Event::Person(raw.into()),
+            RawEvent::Auction(raw) => Event::Auction(raw.into()),
+            RawEvent::Bid(raw) => Event::Bid(raw.into()),
+        })
+    });
+    assert!(run(&whole.unwrap(), 1)[0] == events);
 }
 
 #[test]
