@@ -1,0 +1,107 @@
+//! Functions over a keyed stream.
+
+use super::open::Opening;
+use super::{KeyedContext, KeyedFunction, KeyedOperator, KeyedRuntime, OpenKeyed, Timer};
+use crate::collector::{Collector, for_each};
+use crate::key::KeySelector;
+use crate::rows::RecordsRest;
+use flugs_batch::{Key, Record, Records};
+use flugs_types::Result;
+
+/// A function over the rows of a keyed stream, with state, timers and side outputs (Flink: `KeyedProcessFunction`).
+///
+/// State is that of the row's key. Handles are minted in [`open`](Self::open); see also [`KeyedProcess::opened_by`].
+pub trait KeyedProcessFunction: Send + 'static {
+    /// The key.
+    type Key: Key;
+    /// The rows that it takes.
+    type In: Record;
+    /// The rows that it makes.
+    type Out: Record;
+
+    /// Called once, before the first row.
+    fn open(&mut self, open: &mut OpenKeyed<'_, '_, Self::Key>) -> Result<()> {
+        let _ = open;
+        Ok(())
+    }
+
+    /// Takes a row.
+    fn process(
+        &mut self,
+        value: Self::In,
+        cx: &mut KeyedContext<'_, Self::Key>,
+        out: &mut Collector<'_, Self::Out>,
+    ) -> Result<()>;
+
+    /// A timer fires.
+    fn on_timer(
+        &mut self,
+        timer: Timer,
+        cx: &mut KeyedContext<'_, Self::Key>,
+        out: &mut Collector<'_, Self::Out>,
+    ) -> Result<()> {
+        let _ = (timer, cx, out);
+        Ok(())
+    }
+}
+
+/// Calls a [`KeyedProcessFunction`].
+pub struct KeyedProcess<F: KeyedProcessFunction, S> {
+    function: Opening<F::Key, F>,
+    selector: S,
+}
+
+impl<F, S> KeyedProcess<F, S>
+where
+    F: KeyedProcessFunction,
+    S: KeySelector<F::In, Key = F::Key>,
+{
+    /// The operator of this function over rows that are keyed by `selector`.
+    pub fn operator(function: F, selector: S) -> KeyedOperator<Self> {
+        KeyedOperator::new(KeyedProcess { function: Opening::Opened(function), selector })
+    }
+
+    /// The same, where the function is made when the operator opens, with the handles of its states.
+    pub fn opened_by(
+        make: impl FnOnce(&mut OpenKeyed<'_, '_, F::Key>) -> Result<F> + Send + 'static,
+        selector: S,
+    ) -> KeyedOperator<Self> {
+        KeyedOperator::new(KeyedProcess { function: Opening::by(make), selector })
+    }
+}
+
+impl<F, S> KeyedFunction for KeyedProcess<F, S>
+where
+    F: KeyedProcessFunction,
+    S: KeySelector<F::In, Key = F::Key>,
+{
+    type In = Records<F::In>;
+    type Key = F::Key;
+    type Out = F::Out;
+
+    fn open(&mut self, open: &mut OpenKeyed<'_, '_, F::Key>) -> Result<()> {
+        self.function.open(open)?.open(open)
+    }
+
+    fn rows(
+        &mut self,
+        rest: &mut RecordsRest<F::In>,
+        runtime: &mut KeyedRuntime<F::Key>,
+        out: &mut Collector<'_, F::Out>,
+    ) -> Result<()> {
+        let function = self.function.opened()?;
+        for_each(rest, out, |value, time, out| {
+            let key = self.selector.key(&value);
+            function.process(value, &mut runtime.context(&key, time), out)
+        })
+    }
+
+    fn on_timer(
+        &mut self,
+        timer: Timer,
+        cx: &mut KeyedContext<'_, F::Key>,
+        out: &mut Collector<'_, F::Out>,
+    ) -> Result<()> {
+        self.function.opened()?.on_timer(timer, cx, out)
+    }
+}
