@@ -37,7 +37,7 @@ pub(crate) fn run(options: &[OsString]) -> Result<(), Failure> {
 fn with_defaults(options: &[OsString]) -> Vec<OsString> {
     let defaults = [
         ("--data", workspace::root().join("examples/data")),
-        ("--out", workspace::target_dir().join("demo-out")),
+        ("--out", workspace::target_dir().join("demo")),
     ];
     let mut all = options.to_vec();
     for (name, folder) in defaults {
@@ -59,7 +59,7 @@ fn names(option: &OsStr, name: &str) -> bool {
 /// Builds the job; where the program is.
 fn build() -> Result<PathBuf, Failure> {
     let mut cargo = workspace::cargo();
-    cargo.args(["build", "--profile", "demo", "--package", "departures", "--bin", "departures"]);
+    cargo.args(["build", "--profile", "first-run", "--package", "departures", "--bin", "departures"]);
     cargo.args(["--message-format", "json-render-diagnostics"]);
     let mut child = cargo
         .stdin(Stdio::null())

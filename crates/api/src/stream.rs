@@ -5,12 +5,11 @@ use crate::keyed::KeyedStream;
 use flugs_batch::{Data, Either, Key, Records};
 use flugs_connector::{PrintSink, Sink};
 use flugs_graph::{Chaining, Edge, Node, NodeId, NodeKind, Partitioning};
-use flugs_operators::{Collector, Filter, FlatMap, Map};
+use flugs_operators::{Collector, Filter, FlatMap, Map, Outcome};
 use flugs_task::{
     BroadcastRoute, CustomRoute, GlobalRoute, OneInput, Operator, RebalanceRoute, RecordEdge, SinkOperator,
     TwoInputs,
 };
-use flugs_types::Result;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -131,11 +130,13 @@ impl<T: Data> DataStream<T> {
     }
 
     /// Makes any number of rows of each.
-    pub fn flat_map<U: Data>(
+    ///
+    /// The function returns `()`, or a `Result<()>` whose error fails the job.
+    pub fn flat_map<U: Data, R: Outcome + 'static>(
         &self,
-        f: impl FnMut(T, &mut Collector<U>) -> Result<()> + Clone + Send + Sync + 'static,
+        f: impl FnMut(T, &mut Collector<U>) -> R + Clone + Send + Sync + 'static,
     ) -> DataStream<U> {
-        self.transform("flat_map", false, move || FlatMap::new(f.clone()))
+        self.transform("flat_map", false, move || FlatMap::operator(f.clone()))
     }
 
     // ---- distribution ----
@@ -252,7 +253,7 @@ impl<T: Data> DataStream<T> {
     where
         T: std::fmt::Debug,
     {
-        self.sink_to(PrintSink::stdout(), "print")
+        self.sink_to(PrintSink::debug(), "print")
     }
 
     fn next_node(&self, name: impl Into<String>, kind: NodeKind, stateful: bool) -> Node {

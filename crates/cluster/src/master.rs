@@ -157,6 +157,8 @@ struct Run {
     mailboxes: HashMap<SubtaskRef, Mailbox>,
     alive: HashSet<SubtaskRef>,
     starting: HashSet<SubtaskRef>,
+    /// Those that were drained before all had started: the coordinator hears of them then.
+    drained_early: Vec<Subtask>,
     coordinator: Coordinator<Stored>,
     enumerators: Enumerators,
     /// Checkpoints under way: when they began and what the enumerators' states were.
@@ -341,6 +343,7 @@ impl Master {
             mailboxes: deployment.mailboxes,
             alive: all.clone(),
             starting: all,
+            drained_early: Vec::new(),
             coordinator: Coordinator::new(self.options.checkpoints.clone(), self.next_checkpoint),
             enumerators,
             begun: BTreeMap::new(),
@@ -363,7 +366,10 @@ impl Master {
                 self.enumerate(now, |run| run.enumerators.step(now, from.task, event));
             }
             TaskEvent::Ack { checkpoint, operators } => self.upload(checkpoint, from, operators),
-            TaskEvent::Drained => self.coordinate(now, Event::SubtaskFinished { subtask }),
+            TaskEvent::Drained => match &mut self.phase {
+                Phase::Running(run) if !run.starting.is_empty() => run.drained_early.push(subtask),
+                _ => self.coordinate(now, Event::SubtaskFinished { subtask }),
+            },
             TaskEvent::Gone => self.gone(now, from),
             TaskEvent::Failed(error) => {
                 let error = self.named(error, from);
@@ -395,11 +401,15 @@ impl Master {
         let mut subtasks: Vec<_> =
             run.mailboxes.keys().map(|s| Subtask { task: s.task, index: s.index }).collect();
         subtasks.sort_unstable();
+        let drained = std::mem::take(&mut run.drained_early);
         self.shared.update(|report| {
             report.status = JobStatus::Running;
             report.running_since.get_or_insert(now);
         });
         self.coordinate(now, Event::Started { subtasks });
+        for subtask in drained {
+            self.coordinate(now, Event::SubtaskFinished { subtask });
+        }
     }
 
     fn upload(

@@ -11,7 +11,7 @@ mod source;
 
 pub use builtin::{
     BatchId, BlackholeSink, CallbackSink, ChannelSource, CollectionSource, DataGen, Draw, GeneratorSource,
-    MemorySink, PrintSink, SendError, Sender, Zipf, channel_source,
+    MemorySink, PrintSink, SendError, Sender, Throttled, Zipf, channel_source,
 };
 pub use sink::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
 pub use source::{

@@ -1,6 +1,7 @@
 //! Sources: enumerators hand out splits, readers read them.
 
 use flugs_batch::{Record, Records};
+use flugs_derive::Data;
 use flugs_types::{Background, Clock, Result, SubtaskId, Timestamp};
 use std::sync::Arc;
 use std::task::Waker;
@@ -144,7 +145,8 @@ pub struct PollContext {
 }
 
 /// A record that could not be read, with all that is needed to find and mend it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Data)]
+#[data(crate = "flugs_batch")]
 pub struct Malformed {
     /// The split.
     pub split: String,

@@ -253,18 +253,21 @@ pub struct SubtaskTask<H> {
     gate: Gate<H>,
     /// A trigger for which the barriers have not come, or have not all come.
     awaited: Option<Barrier>,
+    /// The newest barrier that has come. Its trigger may come later than it.
+    seen: CheckpointId,
 }
 
 impl<H: Batch> SubtaskTask<H> {
     /// A task that reads `gate` into `chain`.
     pub fn new(context: TaskContext, gate: Gate<H>, chain: Box<dyn Stage<H>>) -> Result<Self> {
-        Ok(SubtaskTask { core: TaskCore::new(context, chain)?, gate, awaited: None })
+        Ok(SubtaskTask { core: TaskCore::new(context, chain)?, gate, awaited: None, seen: CheckpointId(0) })
     }
 
     fn mail(&mut self) -> Result<Option<Step>> {
         while let Some(mail) = self.core.take_mail()? {
             match mail {
-                CoreMail::Trigger(barrier) => self.awaited = Some(barrier),
+                CoreMail::Trigger(barrier) if barrier.checkpoint > self.seen => self.awaited = Some(barrier),
+                CoreMail::Trigger(_) => {}
                 CoreMail::Aborted(checkpoint) => {
                     self.gate.abort(checkpoint);
                     self.awaited = self.awaited.filter(|b| b.checkpoint > checkpoint);
@@ -287,6 +290,7 @@ impl<H: Batch> SubtaskTask<H> {
                 Some(StreamElement::Batch(batch)) => self.core.push(batch)?,
                 Some(StreamElement::Control(control)) => {
                     if let Control::Barrier(barrier) = control {
+                        self.seen = barrier.checkpoint;
                         self.awaited = self.awaited.filter(|b| b.checkpoint > barrier.checkpoint);
                     }
                     self.core.control(control)?;
@@ -305,6 +309,7 @@ impl<H: Batch> SubtaskTask<H> {
         if self.core.is_drained() && self.core.flow == Flow::Ready && !self.core.snapshotting() {
             // All input has ended without this barrier: what is here is the state at its cut.
             if let Some(barrier) = self.awaited.take() {
+                self.seen = barrier.checkpoint;
                 self.core.control(Control::Barrier(barrier))?;
             }
         }

@@ -21,6 +21,7 @@ mod sealed_batch;
 mod sink_tests;
 #[cfg(test)]
 mod testing;
+mod throttled;
 
 pub use blackhole::BlackholeSink;
 pub use callback::CallbackSink;
@@ -32,6 +33,7 @@ pub use generator::GeneratorSource;
 pub use memory::MemorySink;
 pub use print::PrintSink;
 pub use sealed_batch::BatchId;
+pub use throttled::Throttled;
 
 use flugs_batch::Records;
 use flugs_types::Timestamp;
