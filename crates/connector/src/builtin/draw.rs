@@ -119,10 +119,14 @@ pub struct Zipf {
     squeeze: f64,
 }
 
+/// Beyond it floats end before the distribution does.
+const EXPONENT_MAX: f64 = 100.0;
+
 impl Zipf {
-    /// Over `ranks` ranks (one at least) with this exponent (0: uniform; negative and NaN count as 0).
+    /// Over `ranks` ranks (one at least) with this exponent (0: uniform; negative and NaN count as 0, and
+    /// above 100 as 100, where the first rank is all that comes).
     pub fn new(ranks: u64, exponent: f64) -> Self {
-        let exponent = exponent.max(0.0);
+        let exponent = if exponent > 0.0 { exponent.min(EXPONENT_MAX) } else { 0.0 };
         let ranks = ranks.max(1) as f64;
         let mut zipf = Zipf { ranks, exponent, area_start: 0.0, area_end: 0.0, squeeze: 0.0 };
         zipf.area_start = zipf.area(1.5) - 1.0;
@@ -236,6 +240,11 @@ mod tests {
                 assert!((got - want).abs() < 5.0 * want.sqrt() + 1.0, "{exponent} {rank}: {got} for {want}");
             }
         }
-        assert_eq!(Draw::of(1, 1).zipf(&Zipf::new(0, 1.0)), 1);
+        for (ranks, exponent) in
+            [(0, 1.0), (1, 0.0), (u64::MAX, 0.0), (u64::MAX, 1.0), (9, f64::INFINITY), (9, f64::NAN)]
+        {
+            let zipf = Zipf::new(ranks, exponent);
+            assert!((0..1000).all(|i| (1..=ranks.max(1)).contains(&Draw::of(1, i).zipf(&zipf))));
+        }
     }
 }
