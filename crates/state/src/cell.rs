@@ -16,8 +16,14 @@ pub(crate) trait StateCell<K>: Any + Send {
     /// Removes what is expired from `self`'s cursor on; says whether it came to the end of the table.
     fn sweep(&mut self, fuel: &mut Fuel, time: StateTime) -> bool;
 
+    /// The memory that its table holds.
+    fn bytes(&self) -> usize;
+
     /// How many values have expired and were removed so far.
     fn expired(&self) -> u64;
+
+    /// Asks the processor to fetch the place of the key with this hash.
+    fn prefetch(&self, hash: u64);
 
     /// Appends keys from `cursor` on, of one part of the table; says whether there are more.
     fn keys_from(&self, cursor: &mut u64, keys: &mut Vec<K>) -> bool;
@@ -93,8 +99,22 @@ impl<K: Key, P: Data, E: Expiring> StateCell<K> for Cell<K, P, E> {
         )
     }
 
+    fn bytes(&self) -> usize {
+        match &self.kept {
+            Kept::Plain(table) => table.bytes(),
+            Kept::Expiring(table, _) => table.bytes(),
+        }
+    }
+
     fn expired(&self) -> u64 {
         self.expired
+    }
+
+    fn prefetch(&self, hash: u64) {
+        match &self.kept {
+            Kept::Plain(table) => table.prefetch(hash),
+            Kept::Expiring(table, _) => table.prefetch(hash),
+        }
     }
 
     fn keys_from(&self, cursor: &mut u64, keys: &mut Vec<K>) -> bool {

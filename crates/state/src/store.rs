@@ -107,6 +107,18 @@ impl<K: Key> KeyedStore<K> {
         self.cells.iter_mut().map(|cell| cell.table()).collect()
     }
 
+    /// Asks the processor to fetch the states of the key with this hash. A function that works through many keys calls it for
+    /// some 64 of them before it works on the first, where state is larger than the processor's caches.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        self.cells.iter().for_each(|cell| cell.prefetch(hash));
+    }
+
+    /// What all states take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.cells.iter().map(|cell| cell.bytes()).sum()
+    }
+
     /// Removes expired values until `fuel` is spent or all states were looked through once; goes on where it stopped
     /// the last time. Returns how many values it removed.
     pub fn sweep(&mut self, fuel: &mut Fuel, time: StateTime) -> u64 {

@@ -62,8 +62,16 @@ impl<K: Key, T: Data, F: Send + 'static> StateCell<K> for FoldCell<K, T, F> {
         self.value.sweep(fuel, time)
     }
 
+    fn bytes(&self) -> usize {
+        self.value.bytes()
+    }
+
     fn expired(&self) -> u64 {
         self.value.expired()
+    }
+
+    fn prefetch(&self, hash: u64) {
+        self.value.prefetch(hash);
     }
 
     fn keys_from(&self, cursor: &mut u64, keys: &mut Vec<K>) -> bool {

@@ -149,6 +149,30 @@ fn an_entry_among_wrong_key_groups_is_refused() {
     assert!(forged(vec![(hash_key(&8u32), 7)]).contains("a key hashes into key group"));
 }
 
+/// Under another hashing of keys, entries are found wherever they stand.
+#[test]
+fn a_file_of_another_hashing_is_read_whole() {
+    let mut writer = RunWriter::new("op", ONE);
+    let schema = StateSchema { kind: StateKind::Keyed, key: u32::schema(), value: u32::schema() };
+    let section = writer.section("t", &schema);
+    writer.piece(section, &Forged(vec![(0, 7), (u64::MAX, 8)]));
+    let mut file = writer.finish().to_vec();
+    let tail = file.len() - TAIL;
+    let footer = tail - u64::from_le_bytes(file[tail..tail + 8].try_into().unwrap()) as usize;
+    // After the uid "op" and the subtask.
+    file[footer + 4 + 2 + 8] ^= 1;
+    let crc = crc32fast::hash(&file[footer..tail]);
+    file[tail + 8..tail + 12].copy_from_slice(&crc.to_le_bytes());
+    let run = Arc::new(RunReader::open(file.into(), "f").unwrap());
+    assert!(!run.hashes_as_now());
+    let mut found = 0;
+    for index in 0..3 {
+        let mut open = OpenState::new(SubtaskId::new(index, 3), vec![Arc::clone(&run)]);
+        found += open.keyed::<u32, u32>("t").unwrap().len();
+    }
+    assert_eq!(found, 2);
+}
+
 #[test]
 fn a_key_that_is_stored_twice_is_refused() {
     let hash = hash_key(&7u32);

@@ -348,3 +348,35 @@ fn a_panic_in_an_update_leaves_the_store_whole() {
     let mut again = reopened(store.tables());
     assert_eq!(again.keyed::<u32, String>("v").unwrap().len(), 10);
 }
+
+/// Accesses a second through a handle. Run with `--release -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    use flugs_types::{Clock, SystemClock, hash_key};
+    for (keys, ahead) in [(1000u32, false), (1_000_000, false), (1_000_000, true)] {
+        for ttl in [None, Some(ten_seconds())] {
+            let mut store = KeyedStore::new();
+            let state = store.value::<u64>(&mut fresh(), "v", ttl).unwrap();
+            let rows: Vec<u32> = (0..10_000_000u32).map(|i| i.wrapping_mul(2_654_435_761) % keys).collect();
+            for round in 0..2 {
+                let start = SystemClock.monotonic();
+                for group in rows.chunks(64) {
+                    if ahead {
+                        group.iter().for_each(|key| store.prefetch(hash_key(key)));
+                    }
+                    for key in group {
+                        let mut access = KeyedAccess::with_hash(&mut store, key, hash_key(key), at(round));
+                        *state.get_or_insert_with(&mut access, || 0) += 1;
+                    }
+                }
+                let took = (SystemClock.monotonic() - start).as_secs_f64();
+                println!(
+                    "{keys} keys, ahead: {ahead}, ttl: {}, {:.1} ns",
+                    ttl.is_some(),
+                    took * 1e9 / rows.len() as f64
+                );
+            }
+        }
+    }
+}

@@ -123,11 +123,26 @@ impl<K: Key, V: Data> Directory<K, V> {
                     fuel.spend(self.capture_at(at));
                 }
                 fuel.spend(PASS_FUEL);
-                self.snapshot.cursor = self.span(at).end;
+                self.pass();
             }
         }
         pieces.append(&mut self.snapshot.pieces);
         !self.snapshot.running
+    }
+
+    /// Moves the cursor past a captured shard. What its values hold is known now: where that is much, the shard is split, so that
+    /// the snapshots to come find pieces that do not take long.
+    fn pass(&mut self) {
+        let place = self.place_of(self.span(self.snapshot.cursor).end);
+        let mut at = self.snapshot.cursor;
+        while at < self.entries() && self.place_of(at) < place {
+            if self.is_heavy(at) {
+                at = self.split(at);
+            } else {
+                at = self.span(at).end;
+            }
+        }
+        self.snapshot.cursor = at;
     }
 
     /// Captures the shard at `at` if a snapshot is running, and marks it as captured. Returns how many bytes were read.
@@ -136,7 +151,8 @@ impl<K: Key, V: Data> Directory<K, V> {
         let shard = self.shard(at);
         let mut bytes = 0;
         if self.snapshot.running && !shard.is_vacant() {
-            bytes = shard.bytes();
+            // SAFETY: the shard is in the directory.
+            bytes = shard.bytes() + unsafe { shard.heap() };
             let piece = if needs_drop::<(K, V)>() { self.encode_shard(at) } else { copy_shard(shard) };
             self.snapshot.pieces.push(piece);
         }
@@ -189,10 +205,16 @@ impl<K: Key, V: Data> Directory<K, V> {
 }
 
 fn copy_shard<K: Key, V: Data>(shard: Shard<K, V>) -> Box<dyn FrozenPiece> {
-    // SAFETY: the caller's shard is in its directory, and references to its entries end here.
+    // SAFETY: the caller's shard is in its directory, and references to its entries end here. There are as many places as
+    // entries, so that many rows are written before the length says so.
     let rows = unsafe {
         let mut rows = Vec::with_capacity(shard.len());
-        rows.extend(shard.places().map(|place| shard.entry(place).as_ref().clone()));
+        let mut written = 0;
+        for (row, place) in rows.spare_capacity_mut().iter_mut().zip(shard.places()) {
+            row.write(shard.entry(place).as_ref().clone());
+            written += 1;
+        }
+        rows.set_len(written);
         rows
     };
     Box::new(Copied(rows))

@@ -19,12 +19,17 @@ const ENTRIES_MIN: usize = 64;
 /// ... and so many more for each shard.
 const ENTRIES_PER_SHARD: usize = 16;
 
+/// What keys and values of a shard may hold beyond their own size before it is split.
+const HEAP_MAX: usize = 128 << 10;
+
 /// Owns the shards of a table.
 pub(super) struct Directory<K, V> {
     /// Empty where the table is, else a power of two, at least two.
     shards: Vec<Shard<K, V>>,
     /// The first hash of the range.
     base: u64,
+    /// The last hash of the range, less the first.
+    last: u64,
     /// How many low bits of `hash - base` do not matter in the directory.
     shift: u32,
     /// How many low bits of `hash - base` are not zero for all hashes of the range.
@@ -83,6 +88,7 @@ impl<K, V> Directory<K, V> {
         Directory {
             shards: Vec::new(),
             base: u64::from(groups.start) << (64 - group_bits),
+            last: ((u128::from(span) << (64 - group_bits)) - 1) as u64,
             shift: bits - 1,
             bits,
             len: 0,
@@ -271,6 +277,10 @@ impl<K: Key, V: Data> Directory<K, V> {
 
     /// Inserts an entry whose key is not there.
     pub(super) fn insert_new(&mut self, hash: u64, entry: (K, V)) -> &mut V {
+        assert!(
+            hash.wrapping_sub(self.base) <= self.last,
+            "a key of another subtask's key group came to this table"
+        );
         let at = self.make_room(hash);
         let heap = heap_of(&entry.0, &entry.1);
         self.len += 1;
@@ -400,11 +410,12 @@ impl<K: Key, V: Data> Directory<K, V> {
     #[cold]
     fn grow(&mut self, hash: u64) -> usize {
         if self.shards.is_empty() {
-            self.shards = vec![Shard::vacant(self.snapshot.epoch); 2];
+            let first = Shard::allocate(1, 0, self.snapshot.epoch);
+            self.shards = vec![first; 2];
+            (self.bytes, self.allocated) = (first.bytes(), 1);
         }
         loop {
             let at = self.index(hash);
-            assert!(at < self.shards.len(), "a key of another subtask's key group came to this table");
             let shard = self.shards[at];
             // SAFETY: the shard is in the directory.
             if unsafe { shard.has_room() } {
@@ -452,8 +463,15 @@ impl<K: Key, V: Data> Directory<K, V> {
         }
     }
 
-    /// Splits the shard at `at` by the next bit of the hash.
-    fn split(&mut self, mut at: usize) {
+    /// Whether the values of the shard at `at` hold so much that it should be split, and it can be.
+    pub(super) fn is_heavy(&self, at: usize) -> bool {
+        let shard = self.shards[at];
+        // SAFETY: the shard is in the directory.
+        unsafe { shard.heap() > HEAP_MAX && shard.len() > 1 && self.can_split(at) }
+    }
+
+    /// Splits the shard at `at` by the next bit of the hash; returns where its lower half starts.
+    pub(super) fn split(&mut self, mut at: usize) -> usize {
         let hashes = self.hashes(at);
         // SAFETY: the shard is in the directory and not vacant.
         if unsafe { self.shards[at].depth() } == self.depth() {
@@ -487,6 +505,7 @@ impl<K: Key, V: Data> Directory<K, V> {
                 self.release_empty(half);
             }
         }
+        span.start
     }
 }
 

@@ -264,6 +264,44 @@ proptest! {
     }
 }
 
+#[test]
+fn keys_of_others_are_refused() {
+    for (index, parallelism) in [(0, 3), (1, 3), (2, 3), (0, 1), (6, 7), (0, 32_768)] {
+        let groups = KeyGroupRange::of(SubtaskId::new(index, parallelism));
+        let mut table = KeyedTable::<u64, u64>::new("t", groups);
+        for k in 0..5000 {
+            let mine = groups.contains(flugs_types::KeyGroup::of_hash(hash_key(&k)));
+            if !mine && k % 500 != 0 {
+                continue;
+            }
+            let kept = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| table.insert(k, k))).is_ok();
+            assert_eq!((kept, table.get(&k)), (mine, mine.then_some(&k)));
+        }
+    }
+}
+
+#[test]
+fn heavy_shards_are_split_by_the_snapshot_that_finds_them() {
+    let mut table = KeyedTable::<u32, Vec<u8>>::new("t", KeyGroupRange::ALL);
+    for k in 0..300 {
+        table.insert(k, Vec::new());
+    }
+    table.for_each_mut(|_, v| v.resize(10_000, 1));
+    let largest = |table: &mut KeyedTable<u32, Vec<u8>>| {
+        let mut pieces = Vec::new();
+        table.freeze();
+        assert!(table.capture(&mut Fuel::UNLIMITED.clone(), &mut pieces));
+        assert_eq!(restored::<u32, Vec<u8>>(&pieces).len(), 300);
+        pieces.iter().map(|piece| piece.bytes()).max().unwrap()
+    };
+    assert!(largest(&mut table) > 3_000_000);
+    assert!(largest(&mut table) < 400_000, "the next snapshot has small pieces");
+    assert!((0..300).all(|k| table.get(&k).is_some_and(|v| v.len() == 10_000)));
+    assert!(table.bytes() > 3_000_000);
+    (0..300).for_each(|k| assert!(table.remove(&k).is_some()));
+    assert_eq!(table.bytes(), 0);
+}
+
 /// Rows a second of counting by key. Run with `--release -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
@@ -300,6 +338,29 @@ fn speed() {
         }
         table.freeze();
         let mut pieces = Vec::new();
+        let mut batches = Vec::new();
+        let whole = SystemClock.monotonic();
+        for column in columns.iter().cycle() {
+            let start = SystemClock.monotonic();
+            let complete = table.capture(&mut Fuel(64 << 10), &mut pieces);
+            table.for_each_row(column.len(), |row| column[row], || 0, |_, n| *n += 1);
+            batches.push((SystemClock.monotonic() - start).as_secs_f64() * 1e6);
+            // As the background takes them.
+            pieces.clear();
+            if complete {
+                break;
+            }
+        }
+        let whole = (SystemClock.monotonic() - whole).as_secs_f64();
+        batches.sort_by(f64::total_cmp);
+        println!(
+            "  while a snapshot runs ({:.0} ms): {:.1} M rows/s; a batch and slice take p50 {:.0} us, max {:.0} us",
+            whole * 1e3,
+            (batches.len() * batch) as f64 / whole / 1e6,
+            batches[batches.len() / 2],
+            batches[batches.len() - 1]
+        );
+        table.freeze();
         let start = SystemClock.monotonic();
         table.capture(&mut Fuel::UNLIMITED.clone(), &mut pieces);
         let took = (SystemClock.monotonic() - start).as_secs_f64();
