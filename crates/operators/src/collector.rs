@@ -182,7 +182,7 @@ pub(crate) fn for_each<T, U: Send + 'static>(
     out: &mut Collector<'_, U>,
     mut f: impl FnMut(T, Timestamp, &mut Collector<'_, U>) -> Result<()>,
 ) -> Result<()> {
-    while let Some((value, time)) = rest.next() {
+    for (value, time) in rest.by_ref() {
         out.set_time(time);
         f(value, time, out)?;
         if !out.is_ready() {

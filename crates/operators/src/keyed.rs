@@ -7,6 +7,7 @@
 //! Timers fire in the order of their times, ties in the order of keys, for every time at or before the watermark (or the
 //! clock), those too that are set while others fire. A timer is set once for a key and time, however often it is asked for.
 
+mod broadcast;
 mod co_process;
 mod context;
 mod open;
@@ -14,6 +15,7 @@ mod process;
 mod runtime;
 mod sweep;
 
+pub use broadcast::{KeyedBroadcastContext, KeyedBroadcastProcess, KeyedBroadcastProcessFunction};
 pub use co_process::{KeyedCoProcess, KeyedCoProcessFunction};
 pub use context::KeyedContext;
 pub use open::OpenKeyed;

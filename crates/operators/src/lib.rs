@@ -1,22 +1,46 @@
 //! Typed operators: process functions, windows, joins, async I/O, broadcast.
 
 mod aggregate;
+mod broadcast;
 mod collector;
 mod function;
+mod interval_join;
 mod key;
 mod keyed;
+mod opening;
 mod process;
+mod reduce;
 mod rows;
 mod stateless;
+mod window;
 
 pub use aggregate::{AggregateFunction, Avg, Count, Max, Min, Number, Sum};
+pub use broadcast::{
+    BroadcastProcess, BroadcastProcessFunction, BroadcastState, BroadcastStates, OpenBroadcast, OpensState,
+};
 pub use collector::{Collector, OutputTag};
 pub use function::{Context, OpenFunction, RowFunction, RowOperator};
+pub use interval_join::{Interval, IntervalJoin, JoinFunction, JoinRows, JoinTimes, left_late, right_late};
 pub use key::KeySelector;
 pub use keyed::{
-    KeyedCoProcess, KeyedCoProcessFunction, KeyedContext, KeyedFunction, KeyedOperator, KeyedProcess,
-    KeyedProcessFunction, KeyedRuntime, OpenKeyed, TimeDomain, Timer,
+    KeyedBroadcastContext, KeyedBroadcastProcess, KeyedBroadcastProcessFunction, KeyedCoProcess,
+    KeyedCoProcessFunction, KeyedContext, KeyedFunction, KeyedOperator, KeyedProcess, KeyedProcessFunction,
+    KeyedRuntime, OpenKeyed, TimeDomain, Timer,
 };
 pub use process::{CoFlatMap, CoMap, CoProcess, CoProcessFunction, Process, ProcessFunction};
+pub use reduce::{KeyedAggregate, KeyedReduce, rolling};
 pub use rows::{EitherRest, RecordsRest, Rows};
 pub use stateless::{Filter, FlatMap, Map, Outcome, TryMap};
+pub use window::{
+    Aggregated, AggregatedProcess, Apply, CoGroup, CoGroupFunction, CoGroupOperator, CoGrouped,
+    ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger, CountEvictor, CountTrigger,
+    CumulativeEventTimeWindows, DefaultTrigger, DeltaEvictor, DeltaTrigger, DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows, EarlyLateTrigger, EventTimeSessionWindows, EventTimeTrigger,
+    Evicted, Evictor, GlobalWindows, JoinPairs, NeverTrigger, ProcessWindowFunction, Processed,
+    ProcessingTimeSessionWindows, ProcessingTimeTrigger, ProcessingTimeoutTrigger, PurgingTrigger,
+    ReduceAggregate, SessionWindowOperator, SlicedWindowOperator, Slices, SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows, TimeEvictor, TimeWindow, Trigger, TriggerContext, TriggerResult,
+    TumblingEventTimeWindows, TumblingProcessingTimeWindows, WindowAssigner, WindowBuilder, WindowContents,
+    WindowContext, WindowOpenContext, WindowOperator, WindowOutput, WindowRows, WindowShape,
+    WindowValueState, WindowedOperator, apply, co_group, join_pairs,
+};

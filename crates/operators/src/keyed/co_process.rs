@@ -1,9 +1,10 @@
 //! Functions over two streams that are keyed alike.
 
-use super::open::Opening;
+use super::open::Opens;
 use super::{KeyedContext, KeyedFunction, KeyedOperator, KeyedRuntime, OpenKeyed, Timer};
 use crate::collector::{Collector, for_each};
 use crate::key::KeySelector;
+use crate::opening::Opening;
 use crate::rows::EitherRest;
 use flugs_batch::{Either, Key, Record, Records};
 use flugs_types::Result;
@@ -55,7 +56,7 @@ pub trait KeyedCoProcessFunction: Send + 'static {
 
 /// Calls a [`KeyedCoProcessFunction`].
 pub struct KeyedCoProcess<F: KeyedCoProcessFunction, S1, S2> {
-    function: Opening<F::Key, F>,
+    function: Opening<F, Opens<F::Key, F>>,
     selectors: (S1, S2),
 }
 
@@ -76,7 +77,10 @@ where
         first: S1,
         second: S2,
     ) -> KeyedOperator<Self> {
-        KeyedOperator::new(KeyedCoProcess { function: Opening::by(make), selectors: (first, second) })
+        KeyedOperator::new(KeyedCoProcess {
+            function: Opening::Later(Box::new(make)),
+            selectors: (first, second),
+        })
     }
 }
 
@@ -91,7 +95,8 @@ where
     type Out = F::Out;
 
     fn open(&mut self, open: &mut OpenKeyed<'_, '_, F::Key>) -> Result<()> {
-        self.function.open(open)?.open(open)
+        self.function.open_by(|make| make(open))?;
+        self.function.opened()?.open(open)
     }
 
     fn rows(

@@ -6,7 +6,7 @@ use flugs_state::{
     AggregatingState, KeyedStore, ListState, MapState, OpenState, ReducingState, Ttl, ValueState,
 };
 use flugs_task::{Counter, OpenContext};
-use flugs_types::{Error, Result, SubtaskId};
+use flugs_types::{Result, SubtaskId};
 use std::sync::Arc;
 
 /// Mints the handles of a function's keyed states, each under a name of its own.
@@ -99,33 +99,5 @@ impl<'a, 'b, K: Key> OpenKeyed<'a, 'b, K> {
     }
 }
 
-type Opens<K, F> = Box<dyn FnOnce(&mut OpenKeyed<'_, '_, K>) -> Result<F> + Send>;
-
-/// A function, or how it is made when the operator opens: then its handles can be plain fields.
-pub(crate) enum Opening<K, F> {
-    Later(Opens<K, F>),
-    Opened(F),
-    /// Making it failed.
-    Lost,
-}
-
-impl<K: Key, F> Opening<K, F> {
-    pub(crate) fn by(make: impl FnOnce(&mut OpenKeyed<'_, '_, K>) -> Result<F> + Send + 'static) -> Self {
-        Opening::Later(Box::new(make))
-    }
-
-    pub(crate) fn open(&mut self, open: &mut OpenKeyed<'_, '_, K>) -> Result<&mut F> {
-        *self = match std::mem::replace(self, Opening::Lost) {
-            Opening::Later(make) => Opening::Opened(make(open)?),
-            opened => opened,
-        };
-        self.opened()
-    }
-
-    pub(crate) fn opened(&mut self) -> Result<&mut F> {
-        match self {
-            Opening::Opened(function) => Ok(function),
-            _ => Err(Error::bug("the function is not open")),
-        }
-    }
-}
+/// Makes a function when its operator opens.
+pub(crate) type Opens<K, F> = Box<dyn FnOnce(&mut OpenKeyed<'_, '_, K>) -> Result<F> + Send>;

@@ -1,9 +1,10 @@
 //! Functions over a keyed stream.
 
-use super::open::Opening;
+use super::open::Opens;
 use super::{KeyedContext, KeyedFunction, KeyedOperator, KeyedRuntime, OpenKeyed, Timer};
 use crate::collector::{Collector, for_each};
 use crate::key::KeySelector;
+use crate::opening::Opening;
 use crate::rows::RecordsRest;
 use flugs_batch::{Key, Record, Records};
 use flugs_types::Result;
@@ -47,7 +48,7 @@ pub trait KeyedProcessFunction: Send + 'static {
 
 /// Calls a [`KeyedProcessFunction`].
 pub struct KeyedProcess<F: KeyedProcessFunction, S> {
-    function: Opening<F::Key, F>,
+    function: Opening<F, Opens<F::Key, F>>,
     selector: S,
 }
 
@@ -66,7 +67,7 @@ where
         make: impl FnOnce(&mut OpenKeyed<'_, '_, F::Key>) -> Result<F> + Send + 'static,
         selector: S,
     ) -> KeyedOperator<Self> {
-        KeyedOperator::new(KeyedProcess { function: Opening::by(make), selector })
+        KeyedOperator::new(KeyedProcess { function: Opening::Later(Box::new(make)), selector })
     }
 }
 
@@ -80,7 +81,8 @@ where
     type Out = F::Out;
 
     fn open(&mut self, open: &mut OpenKeyed<'_, '_, F::Key>) -> Result<()> {
-        self.function.open(open)?.open(open)
+        self.function.open_by(|make| make(open))?;
+        self.function.opened()?.open(open)
     }
 
     fn rows(

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 type Row = (u64, i64);
+type Keyed<F> = KeyedOperator<KeyedProcess<F, fn(&Row) -> u64>>;
 
 fn at<T>(rows: impl IntoIterator<Item = (i64, T)>) -> Records<T> {
     rows.into_iter().map(|(time, value)| (value, Timestamp(time))).collect()
@@ -66,7 +67,7 @@ impl KeyedProcessFunction for CountAndRest {
     }
 }
 
-fn count_and_rest() -> KeyedOperator<KeyedProcess<CountAndRest, fn(&Row) -> u64>> {
+fn count_and_rest() -> Keyed<CountAndRest> {
     KeyedProcess::opened_by(
         |open| Ok(CountAndRest { count: open.value("count")?, due: open.value("due")? }),
         key,
@@ -275,7 +276,7 @@ struct Recent {
 }
 
 impl Recent {
-    fn operator(ttl: Ttl) -> KeyedOperator<KeyedProcess<Recent, fn(&Row) -> u64>> {
+    fn operator(ttl: Ttl) -> Keyed<Recent> {
         let open = move |open: &mut OpenKeyed<'_, '_, u64>| {
             let mut open = open.with_ttl(ttl);
             Ok(Recent { count: open.value("count")?, times: open.list("times")?, seen: open.map("seen")? })
