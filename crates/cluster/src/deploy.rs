@@ -224,6 +224,7 @@ impl Plan {
             }
         }
         Ok(BuildContext {
+            job: self.job.graph.name.as_str().into(),
             ident: Arc::new(ident),
             task: task.clone(),
             state: OpenState::new(subtask, runs),

@@ -2,13 +2,13 @@
 
 use flugs_batch::Records;
 use flugs_checkpoint::{CheckpointOptions, MemoryStore};
-use flugs_cluster::{JobOptions, JobSpec, JobStatus, Restore, RestartStrategy, Runtime, submit};
+use flugs_cluster::{JobOptions, JobSpec, JobStatus, RestartStrategy, Restore, Runtime, submit};
 use flugs_connector::{GeneratorSource, MemorySink};
 use flugs_graph::{Edge, LogicalGraph, Node, NodeKind, Partitioning};
 use flugs_state::{KeyedTable, SnapshotTable};
 use flugs_task::{
-    EdgeFactory, KeyGroupRoute, NodeFactory, OneInput, OnMalformed, OpenContext, Operator, Output, Progress, RebalanceRoute,
-    RecordEdge, SinkOperator, SourceNode, WatermarkStrategy,
+    EdgeFactory, KeyGroupRoute, NodeFactory, OnMalformed, OneInput, OpenContext, Operator, Output, Progress,
+    RebalanceRoute, RecordEdge, SinkOperator, SourceNode, WatermarkStrategy,
 };
 use flugs_types::{Error, Result, Timestamp};
 use std::collections::HashMap;
@@ -62,7 +62,13 @@ impl Operator for Count {
     }
 }
 
-fn job(rows: u64, rate: Option<f64>, parallelism: u32, fail_at: u64, sink: &MemorySink<(u64, u64)>) -> JobSpec {
+fn job(
+    rows: u64,
+    rate: Option<f64>,
+    parallelism: u32,
+    fail_at: u64,
+    sink: &MemorySink<(u64, u64)>,
+) -> JobSpec {
     let mut graph = LogicalGraph::new("count");
     let mut node = |name: &str, kind| {
         let mut node = Node::new(name, kind);
@@ -73,7 +79,13 @@ fn job(rows: u64, rate: Option<f64>, parallelism: u32, fail_at: u64, sink: &Memo
     let source = node("numbers", NodeKind::Source);
     let count = node("count", NodeKind::Operator);
     let out = node("out", NodeKind::Sink);
-    graph.add_edge(Edge { from: source, output: 0, to: count, input: 0, partitioning: Partitioning::KeyGroup });
+    graph.add_edge(Edge {
+        from: source,
+        output: 0,
+        to: count,
+        input: 0,
+        partitioning: Partitioning::KeyGroup,
+    });
     graph.add_edge(Edge { from: count, output: 0, to: out, input: 0, partitioning: Partitioning::Forward });
     let mut numbers = GeneratorSource::timed(Some(rows), |i| (i, Timestamp::from_millis(i as i64)));
     if let Some(rate) = rate {
@@ -83,7 +95,10 @@ fn job(rows: u64, rate: Option<f64>, parallelism: u32, fail_at: u64, sink: &Memo
     let sink = sink.clone();
     let sink: Arc<dyn flugs_connector::Sink<Item = (u64, u64)>> = Arc::new(sink);
     let nodes: [(_, Arc<dyn NodeFactory>); 3] = [
-        (source, Arc::new(SourceNode::new(Arc::new(numbers), WatermarkStrategy::monotonous(), OnMalformed::Fail))),
+        (
+            source,
+            Arc::new(SourceNode::new(Arc::new(numbers), WatermarkStrategy::monotonous(), OnMalformed::Fail)),
+        ),
         (count, Arc::new(OneInput::new(move || Count { counts: None, seen: 0, fail_at: fail_at.clone() }))),
         (out, Arc::new(OneInput::new(move || SinkOperator::new(sink.clone())))),
     ];
@@ -98,7 +113,10 @@ fn job(rows: u64, rate: Option<f64>, parallelism: u32, fail_at: u64, sink: &Memo
 fn options(store: &Arc<MemoryStore>, restore: Restore, restart: RestartStrategy) -> JobOptions {
     JobOptions {
         store: store.clone(),
-        checkpoints: CheckpointOptions { interval: Some(Duration::from_millis(20)), ..CheckpointOptions::default() },
+        checkpoints: CheckpointOptions {
+            interval: Some(Duration::from_millis(20)),
+            ..CheckpointOptions::default()
+        },
         retained: 2,
         restore,
         allow_non_restored_state: false,
@@ -130,7 +148,8 @@ fn counts_at_each_parallelism_and_on_each_scheduler() {
         let sink = MemorySink::new();
         let store = Arc::new(MemoryStore::default());
         let job = job(200_000, None, parallelism, u64::MAX, &sink);
-        let report = submit(&runtime, job, options(&store, Restore::No, RestartStrategy::None)).wait().unwrap();
+        let report =
+            submit(&runtime, job, options(&store, Restore::No, RestartStrategy::None)).wait().unwrap();
         assert_eq!(report.status, JobStatus::Finished);
         assert!(report.checkpoints >= 1);
         assert!(sorted(&sink) == expected(200_000), "parallelism {parallelism}");
@@ -143,7 +162,8 @@ fn a_failure_restarts_from_the_last_checkpoint_exactly_once() {
     let store = Arc::new(MemoryStore::default());
     let restart = RestartStrategy::FixedDelay { attempts: 3, delay: Duration::from_millis(1) };
     let job = job(40_000, Some(200_000.0), 2, 15_000, &sink);
-    let report = submit(&Runtime::with_workers(2), job, options(&store, Restore::No, restart)).wait().unwrap();
+    let report =
+        submit(&Runtime::with_workers(2), job, options(&store, Restore::No, restart)).wait().unwrap();
     assert_eq!((report.status, report.restarts), (JobStatus::Finished, 1));
     assert!(report.failure.unwrap().contains("operator 'count', subtask"));
     assert!(sorted(&sink) == expected(40_000));
@@ -155,7 +175,10 @@ fn a_failure_without_restarts_fails_the_job_with_its_place() {
     let job = job(40_000, None, 2, 1, &sink);
     let options = options(&Arc::new(MemoryStore::default()), Restore::No, RestartStrategy::None);
     let error = submit(&Runtime::with_workers(2), job, options).wait().unwrap_err().to_string();
-    assert!(error.contains("this was to be expected") && error.contains("operator 'count', subtask"), "{error}");
+    assert!(
+        error.contains("this was to be expected") && error.contains("operator 'count', subtask"),
+        "{error}"
+    );
     assert!(sink.rows().is_empty());
 }
 
@@ -165,12 +188,15 @@ fn a_cancelled_job_goes_on_from_its_checkpoint_at_another_parallelism() {
     let sink = MemorySink::new();
     let store = Arc::new(MemoryStore::default());
     let job_at = |parallelism, rate| job(60_000, rate, parallelism, u64::MAX, &sink);
-    let first = submit(&runtime, job_at(3, Some(100_000.0)), options(&store, Restore::Latest, RestartStrategy::None));
+    let first =
+        submit(&runtime, job_at(3, Some(100_000.0)), options(&store, Restore::Latest, RestartStrategy::None));
     let report = first.wait_until(Duration::from_secs(10), |r| r.checkpoints >= 3);
     assert!(report.checkpoints >= 3, "{report:?}");
     first.cancel();
     assert_eq!(first.wait().unwrap().status, JobStatus::Canceled);
-    let second = submit(&runtime, job_at(2, None), options(&store, Restore::Latest, RestartStrategy::None)).wait().unwrap();
+    let second = submit(&runtime, job_at(2, None), options(&store, Restore::Latest, RestartStrategy::None))
+        .wait()
+        .unwrap();
     assert_eq!(second.status, JobStatus::Finished);
     assert!(second.restored_from.is_some());
     assert!(sorted(&sink) == expected(60_000));

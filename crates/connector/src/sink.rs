@@ -39,6 +39,13 @@ pub trait Sink: Send + Sync + 'static {
     /// What it guarantees.
     fn delivery(&self) -> Delivery;
 
+    /// Removes what killed runs left behind and nobody will commit. Called once, before the first writer of a restored
+    /// or new job is made, with the states and committables of all subtasks of the checkpoint that is restored.
+    fn remove_orphans(&self, context: &WriterContext, states: &[Vec<u8>], committables: &[Committable]) -> Result<()> {
+        let _ = (context, states, committables);
+        Ok(())
+    }
+
     /// A writer for one subtask, with the states that fell to it.
     fn writer(
         &self,
@@ -50,6 +57,8 @@ pub trait Sink: Send + Sync + 'static {
 /// What a writer is made with.
 #[derive(Clone)]
 pub struct WriterContext {
+    /// Name of the job. With `uid` it tells sinks apart that write to one place.
+    pub job: String,
     /// Uid of the sink.
     pub uid: OperatorUid,
     /// Which writer this is.

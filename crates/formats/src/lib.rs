@@ -12,6 +12,7 @@ mod format;
 mod framing;
 mod json;
 mod lines;
+pub mod rfc3339;
 
 pub use csv::{Csv, CsvDecoder, CsvEncoder};
 pub use cutter::{Chunk, Cutter, RAW_BYTES_MAX};

@@ -128,6 +128,17 @@ impl OpenState {
         Ok(ListTable::new(name, items))
     }
 
+    /// The items of a list state, those that fall to other subtasks too. Does not open it.
+    pub fn items_of_all<T: Data>(&self, name: &str) -> Result<Vec<T>> {
+        let schema = StateSchema { kind: StateKind::List, key: Schema::Unit, value: T::schema() };
+        let mut items = Vec::new();
+        self.for_each(name, &schema, KeyGroupRange::ALL, self.restored.iter(), |plan, input| {
+            items.push(plan.value(input)?);
+            Ok(())
+        })?;
+        Ok(items)
+    }
+
     /// Opens a list of which every subtask gets all items, those of the first old subtask first.
     pub fn union_list<T: Data>(&mut self, name: &str) -> Result<UnionListTable<T>> {
         let mut items = Vec::new();

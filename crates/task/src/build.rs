@@ -35,6 +35,8 @@ fn open<T: 'static>(any: AnyBox) -> Result<T> {
 
 /// What an operator subtask is built with.
 pub struct BuildContext {
+    /// Name of the job.
+    pub job: Arc<str>,
     /// Who it is.
     pub ident: Arc<OperatorIdent>,
     /// The task it is part of.
@@ -158,6 +160,7 @@ fn link<O: Operator>(mut operator: O, context: &mut BuildContext, ports: Ports) 
     let out = ports.output::<O::Out>()?;
     let ident = context.ident.clone();
     let mut open = OpenContext {
+        job: &context.job,
         ident: &ident,
         state: &mut context.state,
         clock: &context.clock,

@@ -37,6 +37,8 @@ pub struct OperatorIdent {
 
 /// What an operator is opened with.
 pub struct OpenContext<'a> {
+    /// Name of the job.
+    pub job: &'a str,
     /// Who it is.
     pub ident: &'a OperatorIdent,
     /// Where its state comes from; what is opened here must be shown by [`Operator::tables`].

@@ -12,6 +12,11 @@ use flugs_state::{ListTable, SnapshotTable};
 use flugs_types::{CheckpointId, Error, Result, Timestamp};
 use std::sync::Arc;
 
+/// The name of the state that holds what is to be committed.
+const PENDING: &str = "sink.pending";
+/// The name of the state that holds what a later writer goes on from.
+const WRITER: &str = "sink.writer";
+
 /// What an opened sink has.
 struct Opened<T> {
     writer: Box<dyn SinkWriter<T>>,
@@ -44,9 +49,8 @@ impl<T: Record> Operator for SinkOperator<T> {
     type Out = Records<()>;
 
     fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
-        let mut pending: ListTable<(u64, Vec<u8>)> = context.state.list("sink.pending")?;
-        let mut writer_state: ListTable<Vec<u8>> = context.state.list("sink.writer")?;
         let writer_context = WriterContext {
+            job: context.job.to_owned(),
             uid: context.ident.uid.clone(),
             subtask: context.ident.subtask,
             generation: context.generation,
@@ -55,6 +59,14 @@ impl<T: Record> Operator for SinkOperator<T> {
             background: context.background.clone(),
             waker: context.waker.clone(),
         };
+        if context.ident.subtask.index == 0 {
+            let states: Vec<Vec<u8>> = context.state.items_of_all(WRITER)?;
+            let pending: Vec<(u64, Vec<u8>)> = context.state.items_of_all(PENDING)?;
+            let committables: Vec<_> = pending.into_iter().map(|(_, bytes)| Committable(bytes)).collect();
+            self.sink.remove_orphans(&writer_context, &states, &committables)?;
+        }
+        let mut pending: ListTable<(u64, Vec<u8>)> = context.state.list(PENDING)?;
+        let mut writer_state: ListTable<Vec<u8>> = context.state.list(WRITER)?;
         let mut writer = self.sink.writer(writer_context, std::mem::take(writer_state.items_mut()))?;
         let restored: Vec<Committable> =
             pending.items_mut().drain(..).map(|(_, bytes)| Committable(bytes)).collect();

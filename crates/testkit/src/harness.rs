@@ -119,6 +119,7 @@ impl HarnessBuilder {
         let woken = Arc::new(Woken::default());
         let metrics = Arc::new(Metrics::default());
         operator.open(&mut OpenContext {
+            job: "job",
             ident: &ident,
             state: &mut state,
             clock: &shared_clock,

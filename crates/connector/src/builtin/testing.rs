@@ -40,6 +40,7 @@ impl Wake for Wakes {
 
 pub(super) fn writer_context(index: u32, parallelism: u32, attempt: u32) -> WriterContext {
     WriterContext {
+        job: "job".to_owned(),
         uid: OperatorUid::new("sink"),
         subtask: SubtaskId::new(index, parallelism),
         generation: Generation(1),

@@ -22,7 +22,7 @@ use self::names::PartNames;
 use self::part::Rolling;
 use self::writer::FileWriter;
 use crate::{Compression, failure};
-use flugs_connector::{Delivery, Sink, SinkWriter, WriterContext};
+use flugs_connector::{Committable, Delivery, Sink, SinkWriter, WriterContext};
 use flugs_formats::OutputFormat;
 use flugs_types::{Error, OperatorUid, Result, Timestamp};
 use std::fmt;
@@ -33,7 +33,7 @@ use std::time::Duration;
 ///
 /// By default there is one file at a time for each subtask, which ends at 128 MiB, after a minute, or
 /// when a minute passed without a row (as in Flink); its rows are visible with the next checkpoint. Files are
-/// named `part-<sink>-<subtask>-<run>-<attempt>-<number>.<extension>`, where `<sink>` is derived from the sink's uid,
+/// named `part-<sink>-<subtask>-<run>-<attempt>-<number>.<extension>`, where `<sink>` is derived from the job's name and the sink's uid,
 /// so several sinks and jobs can share a folder.
 ///
 /// To go back to an older checkpoint or savepoint (or to fork a job from it) needs
@@ -143,7 +143,7 @@ impl<F: OutputFormat> FileSink<F> {
         Ok(folder)
     }
 
-    fn names(&self, uid: &OperatorUid) -> Result<PartNames> {
+    fn names(&self, job: &str, uid: &OperatorUid) -> Result<PartNames> {
         for (what, text) in [("prefix", Some(self.prefix.as_str())), ("suffix", self.suffix.as_deref())] {
             let text = text.unwrap_or("x");
             if text.is_empty()
@@ -160,7 +160,7 @@ impl<F: OutputFormat> FileSink<F> {
             Some(suffix) => suffix.clone(),
             None => format!("{}{}", self.format.extension(), self.compression.suffix()),
         };
-        Ok(PartNames::new(&self.prefix, uid, suffix))
+        Ok(PartNames::new(&self.prefix, job, uid, suffix))
     }
 }
 
@@ -191,6 +191,15 @@ impl<F: OutputFormat> Sink for FileSink<F> {
 
     fn delivery(&self) -> Delivery {
         Delivery::ExactlyOnce
+    }
+
+    fn remove_orphans(
+        &self,
+        context: &WriterContext,
+        states: &[Vec<u8>],
+        committables: &[Committable],
+    ) -> Result<()> {
+        self.remove_left_over(context, states, committables)
     }
 
     fn writer(&self, context: WriterContext, restored: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<F::Item>>> {

@@ -45,8 +45,8 @@ pub(super) struct Author {
 }
 
 impl PartNames {
-    pub(super) fn new(prefix: &str, uid: &OperatorUid, suffix: String) -> Self {
-        let sink = hash_bytes(uid.as_str().as_bytes()) >> 32;
+    pub(super) fn new(prefix: &str, job: &str, uid: &OperatorUid, suffix: String) -> Self {
+        let sink = hash_bytes(format!("{job}/{uid}").as_bytes()) >> 32;
         PartNames { stem: format!("{prefix}-{sink:08x}-"), suffix }
     }
 
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn hidden_names_tell_whose_they_are() {
-        let names = |uid: &str| PartNames::new("part", &OperatorUid::new(uid), "jsonl.gz".to_owned());
+        let names = |uid: &str| PartNames::new("part", "job", &OperatorUid::new(uid), "jsonl.gz".to_owned());
         let author =
             Author { subtask: SubtaskId::new(3, 4), generation: Generation(12), attempt: Attempt(2) };
         let path = PartPath { folder: PathBuf::from("/out"), name: names("a").name(author, 7) };

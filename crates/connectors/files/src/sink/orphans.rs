@@ -4,46 +4,34 @@ use super::FileSink;
 use super::names::PartNames;
 use super::pending::Pending;
 use crate::failure;
-use flugs_connector::Committable;
+use flugs_connector::{Committable, WriterContext};
 use flugs_formats::OutputFormat;
-use flugs_types::{Generation, OperatorUid, Result};
+use flugs_types::{Generation, Result};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 impl<F: OutputFormat> FileSink<F> {
-    /// Removes hidden files that killed runs of this sink left behind, and gives their paths.
-    ///
-    /// Removed are the files of runs before `before` that neither a restored state nor a restored committable
-    /// names. So `states` and `committables` must be those of *all* subtasks of the sink, and no checkpoint or
-    /// savepoint but the restored one may be gone back to later. No writer does this by itself: it knows only
-    /// its own states, and another job whose sink has the same uid may be writing to the folder.
-    pub fn remove_orphans(
+    /// Removes hidden files of this sink from generations before the context's, but for those that the restored states
+    /// and committables, which are those of all subtasks, name. The checkpoint that they are from is the newest of its
+    /// lineage by then, so no other file is gone back to, unless an older checkpoint is restored by its path.
+    pub(super) fn remove_left_over(
         &self,
-        uid: &OperatorUid,
-        before: Generation,
+        context: &WriterContext,
         states: &[Vec<u8>],
         committables: &[Committable],
-    ) -> Result<Vec<PathBuf>> {
+    ) -> Result<()> {
         let mut kept = BTreeSet::new();
         for bytes in states.iter().chain(committables.iter().map(|committable| &committable.0)) {
             kept.insert(Pending::decode(bytes)?.path.hidden());
         }
-        let mut removed = Vec::new();
-        remove_in(&self.absolute_folder()?, &self.names(uid)?, before, &kept, &mut removed)?;
-        removed.sort();
-        Ok(removed)
+        let names = self.names(&context.job, &context.uid)?;
+        remove_in(&self.absolute_folder()?, &names, context.generation, &kept)
     }
 }
 
-fn remove_in(
-    folder: &Path,
-    names: &PartNames,
-    before: Generation,
-    kept: &BTreeSet<PathBuf>,
-    removed: &mut Vec<PathBuf>,
-) -> Result<()> {
+fn remove_in(folder: &Path, names: &PartNames, before: Generation, kept: &BTreeSet<PathBuf>) -> Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
@@ -53,13 +41,12 @@ fn remove_in(
         let entry = entry.map_err(|e| failure::reading(folder, e))?;
         let path = entry.path();
         if entry.file_type().map_err(|e| failure::reading(&path, e))?.is_dir() {
-            remove_in(&path, names, before, kept, removed)?;
+            remove_in(&path, names, before, kept)?;
             continue;
         }
         let generation = entry.file_name().to_str().and_then(|name| names.generation_of_hidden(name));
         if generation.is_some_and(|generation| generation < before) && !kept.contains(&path) {
             fs::remove_file(&path).map_err(|e| failure::writing(&path, e))?;
-            removed.push(path);
         }
     }
     Ok(())

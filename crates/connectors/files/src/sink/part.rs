@@ -35,7 +35,7 @@ pub(super) struct Hidden {
 impl Drop for Hidden {
     fn drop(&mut self) {
         if !self.in_checkpoint {
-            // One that cannot be removed stays hidden and harms nobody; `remove_orphans` tries again.
+            // One that cannot be removed stays hidden and harms nobody; the next run's start tries again.
             let _ = fs::remove_file(self.path.hidden());
         }
     }

@@ -1,6 +1,6 @@
 use super::*;
 use flugs_batch::Records;
-use flugs_connector::{Committable, Prepared};
+use flugs_connector::Prepared;
 use flugs_formats::{Csv, Json, Lines};
 use flugs_types::{Attempt, Background, CheckpointId, Generation, ManualClock, SubtaskId};
 use proptest::prelude::*;
@@ -21,6 +21,7 @@ impl Background for NoBackground {
 
 fn context(index: u32, parallelism: u32, attempt: u32, clock: &ManualClock) -> WriterContext {
     WriterContext {
+        job: "job".to_owned(),
         uid: OperatorUid::new("sink"),
         subtask: SubtaskId::new(index, parallelism),
         generation: Generation(1),
@@ -29,6 +30,10 @@ fn context(index: u32, parallelism: u32, attempt: u32, clock: &ManualClock) -> W
         background: Arc::new(NoBackground),
         waker: Waker::noop().clone(),
     }
+}
+
+fn of_run(generation: u64) -> WriterContext {
+    WriterContext { generation: Generation(generation), ..context(0, 1, 1, &ManualClock::default()) }
 }
 
 fn open<F: OutputFormat>(sink: &FileSink<F>) -> Box<dyn SinkWriter<F::Item>> {
@@ -245,7 +250,7 @@ proptest! {
         prop_assert_eq!(visible_lines(dir.path()), all);
         prop_assert!(files(dir.path(), false).values().all(|bytes| !bytes.is_empty()));
         run.writers.clear();
-        run.sink.remove_orphans(&OperatorUid::new("sink"), Generation(2), &[], &[]).unwrap();
+        run.sink.remove_orphans(&of_run(2), &[], &[]).unwrap();
         prop_assert!(files(dir.path(), true).is_empty());
     }
 }
@@ -437,12 +442,18 @@ fn a_dropped_writer_takes_its_uncovered_files_along() {
     let left = files(dir.path(), true);
     assert_eq!(left.len(), 1);
     assert!(left.keys().next().unwrap().starts_with("kept/"));
-    let orphans = |states: &[Vec<u8>], before| {
-        sink.remove_orphans(&OperatorUid::new("sink"), Generation(before), states, &[]).unwrap().len()
+    let left_after = |states: &[Vec<u8>], context: WriterContext| {
+        sink.remove_orphans(&context, states, &[]).unwrap();
+        files(dir.path(), true).len()
     };
-    assert_eq!(orphans(&prepared.state, 2), 0, "a restored state names it");
-    assert_eq!(orphans(&[], 1), 0, "it is of this run");
-    assert_eq!(orphans(&[], 2), 1);
+    assert_eq!(left_after(&prepared.state, of_run(2)), 1, "a restored state names it");
+    assert_eq!(left_after(&[], of_run(1)), 1, "it is of this run");
+    assert_eq!(
+        left_after(&[], WriterContext { job: "another".to_owned(), ..of_run(2) }),
+        1,
+        "it is another job's"
+    );
+    assert_eq!(left_after(&[], of_run(2)), 0);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl<F: OutputFormat> FileWriter<F> {
             compression: sink.compression,
             rolls_on_checkpoint: sink.roll_on_checkpoint || sink.compression.ends_with_checkpoint(),
             open_buckets_max: sink.open_buckets_max,
-            names: sink.names(&context.uid)?,
+            names: sink.names(&context.job, &context.uid)?,
             author: Author {
                 subtask: context.subtask,
                 generation: context.generation,
