@@ -12,6 +12,7 @@ mod process;
 mod reduce;
 mod rows;
 mod stateless;
+mod timestamps;
 mod window;
 
 pub use aggregate::{AggregateFunction, Avg, Count, Max, Min, Number, Sum};
@@ -31,6 +32,7 @@ pub use process::{CoFlatMap, CoMap, CoProcess, CoProcessFunction, Process, Proce
 pub use reduce::{KeyedAggregate, KeyedReduce, rolling};
 pub use rows::{EitherRest, RecordsRest, Rows};
 pub use stateless::{Filter, FlatMap, Map, Outcome, TryMap};
+pub use timestamps::AssignTimestamps;
 pub use window::{
     Aggregated, AggregatedProcess, Apply, CoGroup, CoGroupFunction, CoGroupOperator, CoGrouped,
     ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger, CountEvictor, CountTrigger,

@@ -89,13 +89,15 @@ impl<T: Record> WatermarkStrategy<T> {
         self
     }
 
-    pub(crate) fn assign(&self, rows: &mut Records<T>) {
+    /// Gives the rows their event times, where the strategy has a say in them.
+    pub fn assign(&self, rows: &mut Records<T>) {
         if let Some(assign) = &self.assign {
             assign(rows);
         }
     }
 
-    pub(crate) fn new_generator(&self) -> Option<Box<dyn WatermarkGenerator<T>>> {
+    /// A generator for one split or subtask; `None` where the strategy has no watermarks.
+    pub fn new_generator(&self) -> Option<Box<dyn WatermarkGenerator<T>>> {
         self.generator.as_ref().map(|new| new())
     }
 
