@@ -25,7 +25,7 @@ pub(crate) struct Built {
 /// All tasks of an attempt.
 pub(crate) struct Deployment {
     pub(crate) tasks: Vec<Built>,
-    pub(crate) mailboxes: HashMap<SubtaskRef, Mailbox>,
+    pub(crate) mailboxes: BTreeMap<SubtaskRef, Mailbox>,
 }
 
 /// What an attempt is built from.
@@ -85,8 +85,8 @@ impl Plan {
     }
 
     #[allow(clippy::type_complexity, reason = "two maps by subtask, used once")]
-    fn slots(&self) -> (HashMap<SubtaskRef, Arc<dyn Slot>>, HashMap<SubtaskRef, Mailbox>) {
-        let (mut slots, mut mailboxes) = (HashMap::new(), HashMap::new());
+    fn slots(&self) -> (HashMap<SubtaskRef, Arc<dyn Slot>>, BTreeMap<SubtaskRef, Mailbox>) {
+        let (mut slots, mut mailboxes) = (HashMap::new(), BTreeMap::new());
         for node in &self.job.graph.tasks {
             for index in 0..node.parallelism {
                 let this = SubtaskRef { task: node.id.0, index };
@@ -103,7 +103,7 @@ impl Plan {
         self.job.edges.get(&key).ok_or_else(|| Error::bug(format!("no factory for the stream {key:?}")))
     }
 
-    fn channels(&self, mailboxes: &HashMap<SubtaskRef, Mailbox>) -> Result<Channels> {
+    fn channels(&self, mailboxes: &BTreeMap<SubtaskRef, Mailbox>) -> Result<Channels> {
         let mut channels = Channels::default();
         let parallelism = |task: flugs_graph::TaskId| self.job.graph.tasks[task.0 as usize].parallelism;
         for (e, edge) in self.job.graph.edges.iter().enumerate() {

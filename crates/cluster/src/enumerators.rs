@@ -6,7 +6,7 @@ use flugs_checkpoint::Manifest;
 use flugs_connector::{EnumeratorAction, EnumeratorContext, EnumeratorEvent, Split, SplitEnumerator};
 use flugs_task::{Mail, Mailbox, SubtaskRef};
 use flugs_types::{Error, OperatorUid, Result, Timestamp};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 struct Source {
     uid: OperatorUid,
@@ -26,14 +26,14 @@ pub(crate) struct Discovery {
 /// See the module. Sources are known by the number of their task.
 pub(crate) struct Enumerators {
     sources: BTreeMap<u32, Source>,
-    mailboxes: HashMap<SubtaskRef, Mailbox>,
+    mailboxes: BTreeMap<SubtaskRef, Mailbox>,
 }
 
 impl Enumerators {
     pub(crate) fn new(
         job: &JobSpec,
         restored: Option<&Manifest>,
-        mailboxes: HashMap<SubtaskRef, Mailbox>,
+        mailboxes: BTreeMap<SubtaskRef, Mailbox>,
     ) -> Result<Self> {
         let mut sources = BTreeMap::new();
         for task in job.graph.tasks.iter().filter(|t| t.is_source()) {
@@ -119,7 +119,7 @@ impl Enumerators {
     }
 }
 
-fn post(mailboxes: &HashMap<SubtaskRef, Mailbox>, task: u32, reader: u32, mail: Mail) {
+fn post(mailboxes: &BTreeMap<SubtaskRef, Mailbox>, task: u32, reader: u32, mail: Mail) {
     if let Some(mailbox) = mailboxes.get(&SubtaskRef { task, index: reader }) {
         mailbox.post(mail);
     }

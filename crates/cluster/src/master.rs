@@ -23,7 +23,7 @@ use flugs_checkpoint::{Action, BlobStore, Coordinator, Event, Kind, Manifest, Su
 use flugs_connector::{EnumeratorEvent, Split};
 use flugs_task::{Mail, Mailbox, Obituary, Step, SubtaskRef, Supervisor, Task, TaskEvent};
 use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result, Timestamp};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
@@ -154,7 +154,8 @@ enum Outcome {
 
 /// One attempt.
 struct Run {
-    mailboxes: HashMap<SubtaskRef, Mailbox>,
+    /// In order, so that equal runs post in equal order.
+    mailboxes: BTreeMap<SubtaskRef, Mailbox>,
     alive: HashSet<SubtaskRef>,
     starting: HashSet<SubtaskRef>,
     /// Those that were drained before all had started: the coordinator hears of them then.
@@ -398,9 +399,7 @@ impl Master {
         if !run.starting.is_empty() {
             return;
         }
-        let mut subtasks: Vec<_> =
-            run.mailboxes.keys().map(|s| Subtask { task: s.task, index: s.index }).collect();
-        subtasks.sort_unstable();
+        let subtasks = run.mailboxes.keys().map(|s| Subtask { task: s.task, index: s.index }).collect();
         let drained = std::mem::take(&mut run.drained_early);
         self.shared.update(|report| {
             report.status = JobStatus::Running;

@@ -85,6 +85,17 @@ impl Cell {
         }
     }
 
+    /// Takes the task away; it is never stepped again and nobody is told.
+    pub(super) fn kill(&self) -> Option<Box<dyn Task>> {
+        self.state.store(DONE, Ordering::Release);
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether a task is in it.
+    pub(super) fn is_occupied(&self) -> bool {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// A timer of this cell has come due.
     pub(super) fn timer_fired(self: &Arc<Self>, at: Timestamp) {
         let _ = self.timer.compare_exchange(at.0, i64::MAX, Ordering::AcqRel, Ordering::Acquire);

@@ -5,6 +5,7 @@
 //! dropped, so that whatever it held is free by then.
 
 mod cell;
+mod history;
 mod pool;
 mod simulation;
 mod thread;

@@ -4,10 +4,13 @@
 //! while anything is ready, and then jumps to the next timer. The same seed gives the same run, step by step.
 
 use super::cell::{Cell, CellSlot, Queue};
-use super::{Scheduler, Slot};
+use super::history::{Event, History};
+use super::{Scheduler, Slot, Task};
 use flugs_types::{Background, Clock, ManualClock, Timestamp};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -24,6 +27,9 @@ struct State {
     timed: BTreeMap<(Timestamp, u64), Timed>,
     sequence: u64,
     delay_max_us: u64,
+    /// All cells that may still be alive.
+    cells: Vec<Weak<Cell>>,
+    history: History,
 }
 
 impl State {
@@ -87,25 +93,87 @@ impl Simulation {
 
     /// Makes one step; `false` when nothing is left to do.
     pub fn step(&self) -> bool {
+        self.step_within(Timestamp::MAX)
+    }
+
+    /// Makes one step, unless the next thing to do comes after `limit`; says whether it did.
+    pub fn step_within(&self, limit: Timestamp) -> bool {
+        let now = self.0.clock.now();
         let mut state = self.0.lock();
         if !state.ready.is_empty() {
             let ready = state.ready.len() as u64;
             let chosen = state.draw(ready) as usize;
             let cell = state.ready.swap_remove(chosen);
+            state.history.add(now, Event::Step(cell.home));
             drop(state);
-            if let Some(at) = cell.run(self.0.clock.now()) {
+            if let Some(at) = cell.run(now) {
                 self.0.lock().at(at, Timed::Cell(cell));
             }
             return true;
         }
-        let Some(((time, _), what)) = state.timed.pop_first() else { return false };
+        let Some(next) = state.timed.first_entry().filter(|next| next.key().0 <= limit) else { return false };
+        let ((time, number), what) = next.remove_entry();
+        let event = match &what {
+            Timed::Cell(cell) => Event::Timer(cell.home),
+            Timed::Work(_) => Event::Work(number),
+        };
+        state.history.add(time, event);
         drop(state);
         self.0.clock.advance_to(time);
         match what {
             Timed::Cell(cell) => cell.timer_fired(time),
-            Timed::Work(work) => work(),
+            // As on a background thread: work reports its own failures.
+            Timed::Work(work) => drop(catch_unwind(AssertUnwindSafe(work))),
         }
         true
+    }
+
+    /// Moves the clock to a later time, without doing what is due until then.
+    pub fn advance_to(&self, time: Timestamp) {
+        self.0.clock.advance_to(time);
+    }
+
+    /// As if the process had died: all tasks, work and timers are dropped, and nobody is told. Time and the
+    /// sequence of random numbers go on. Not to be called by a task.
+    pub fn crash(&self) {
+        let mut state = self.0.lock();
+        let cells = std::mem::take(&mut state.cells);
+        let left = (std::mem::take(&mut state.ready), std::mem::take(&mut state.timed));
+        drop(state);
+        // All are dead before the first is dropped, so that none wakes another.
+        let cells: Vec<Arc<Cell>> = cells.iter().filter_map(Weak::upgrade).collect();
+        let tasks: Vec<Option<Box<dyn Task>>> = cells.iter().map(|cell| cell.kill()).collect();
+        drop((tasks, left));
+    }
+
+    /// How many tasks there are.
+    pub fn tasks(&self) -> usize {
+        self.cells().iter().filter(|cell| cell.is_occupied()).count()
+    }
+
+    /// How many places of tasks somebody still refers to: a channel that is not freed keeps those of both its ends.
+    pub fn places(&self) -> usize {
+        self.cells().len()
+    }
+
+    fn cells(&self) -> Vec<Arc<Cell>> {
+        self.0.lock().cells.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Puts a line into the [history](Self::history).
+    pub fn note(&self, text: impl Into<String>) {
+        let now = self.0.clock.now();
+        self.0.lock().history.add(now, Event::Note(text.into()));
+    }
+
+    /// What happened last, one line for each step.
+    pub fn history(&self) -> String {
+        self.0.lock().history.shown()
+    }
+
+    /// A hash of all that ever happened: two runs that differ in any step differ here.
+    pub fn history_hash(&self) -> u64 {
+        self.0.lock().history.hash()
     }
 
     /// Steps until `done`, or until nothing is left to do, or until so many steps were made. Says whether `done` holds.
@@ -123,8 +191,29 @@ impl Simulation {
 }
 
 impl Scheduler for Simulation {
-    fn slot(&self, affinity: u32) -> Arc<dyn Slot> {
-        Arc::new(CellSlot(Cell::new(self.0.clone(), affinity as usize)))
+    fn slot(&self, _affinity: u32) -> Arc<dyn Slot> {
+        let mut state = self.0.lock();
+        let cell = Cell::new(self.0.clone(), state.history.new_cell());
+        state.cells.retain(|cell| cell.strong_count() > 0);
+        state.cells.push(Arc::downgrade(&cell));
+        Arc::new(NamedSlot { slot: CellSlot(cell), simulation: self.clone() })
+    }
+}
+
+/// A slot that tells the history who is in it.
+struct NamedSlot {
+    slot: CellSlot,
+    simulation: Simulation,
+}
+
+impl Slot for NamedSlot {
+    fn waker(&self) -> Waker {
+        self.slot.waker()
+    }
+
+    fn start(&self, task: Box<dyn Task>) {
+        self.simulation.0.lock().history.name(self.slot.0.home, task.name());
+        self.slot.start(task);
     }
 }
 
