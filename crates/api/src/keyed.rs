@@ -3,6 +3,7 @@
 use crate::stream::{Carries, DataStream, Way};
 use flugs_batch::{Data, Key, Records};
 use flugs_graph::Partitioning;
+use flugs_operators::{KeyedProcess, KeyedProcessFunction};
 use flugs_task::{KeyGroupRoute, Operator, RecordEdge};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -36,6 +37,15 @@ impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStrea
     /// The stream as it reaches the next operator: partitioned by key group.
     pub fn partitioned(&self) -> &DataStream<T> {
         &self.stream
+    }
+
+    /// Runs a function over the rows of each key, with state and timers.
+    pub fn process<P>(&self, function: P) -> DataStream<P::Out>
+    where
+        P: KeyedProcessFunction<Key = K, In = T> + Clone + Sync,
+        P::Out: Data,
+    {
+        self.transform("process", move |key| KeyedProcess::operator(function.clone(), key))
     }
 
     /// Adds an operator over the keyed stream: `make` makes one for each subtask, from the key function.

@@ -7,8 +7,10 @@ mod environment;
 mod keyed;
 mod source;
 mod stream;
+mod windowed;
 
 pub use environment::Environment;
 pub use keyed::KeyedStream;
 pub use source::SourceStream;
 pub use stream::{DataStream, SinkHandle};
+pub use windowed::{CoGroupedStreams, CoGrouping, WindowedStream};

@@ -102,6 +102,12 @@ floats!(f32, f64);
 /// How many rows.
 pub struct Count<T>(PhantomData<fn(&T)>);
 
+impl<T> Clone for Count<T> {
+    fn clone(&self) -> Self {
+        Count(PhantomData)
+    }
+}
+
 impl<T> Count<T> {
     /// Counts rows `T`.
     pub fn new() -> Self {
@@ -145,6 +151,12 @@ macro_rules! of_field {
         pub struct $name<T, N, F> {
             field: F,
             types: PhantomData<fn(&T) -> N>,
+        }
+
+        impl<T, N, F: Clone> Clone for $name<T, N, F> {
+            fn clone(&self) -> Self {
+                $name { field: self.field.clone(), types: PhantomData }
+            }
         }
 
         impl<T, N, F: Fn(&T) -> N> $name<T, N, F> {
