@@ -1,6 +1,7 @@
 //! Typed operators: process functions, windows, joins, async I/O, broadcast.
 
 mod aggregate;
+mod async_io;
 mod broadcast;
 mod collector;
 mod function;
@@ -16,6 +17,7 @@ mod timestamps;
 mod window;
 
 pub use aggregate::{AggregateFunction, Avg, Count, Max, Min, Number, Sum};
+pub use async_io::{AnswerOrder, AsyncClosure, AsyncFunction, AsyncOperator, AsyncOptions, Retry};
 pub use broadcast::{
     BroadcastProcess, BroadcastProcessFunction, BroadcastState, BroadcastStates, OpenBroadcast, OpensState,
 };

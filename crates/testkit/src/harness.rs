@@ -228,7 +228,8 @@ impl<O: Operator> OperatorHarness<O> {
                 let refused = self.offers.is_full();
                 let before = self.flow;
                 self.flow = self.link.resume()?;
-                if self.flow == Flow::Full && before == Flow::Full && !refused && !self.offers.is_full() {
+                let blocked = self.flow == Flow::Full && before == Flow::Full;
+                if blocked && !refused && !self.offers.is_full() && !self.take_woken() {
                     return Ok(());
                 }
                 continue;
@@ -239,7 +240,7 @@ impl<O: Operator> OperatorHarness<O> {
             let due = self.link.next_tick().is_some_and(|t| t <= self.clock.now());
             if self.flow == Flow::Ready && due {
                 self.flow = self.link.tick(self.clock.now())?;
-            } else if self.flow == Flow::Ready {
+            } else if self.flow == Flow::Ready && !self.take_woken() {
                 return Ok(());
             }
         }
@@ -251,7 +252,7 @@ impl<O: Operator> OperatorHarness<O> {
         self.flow != Flow::Ready
     }
 
-    /// Whether it woke its task since the last call.
+    /// Whether it woke its task since it was called last.
     pub fn take_woken(&self) -> bool {
         self.woken.0.swap(false, Ordering::AcqRel)
     }
