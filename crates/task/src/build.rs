@@ -317,6 +317,7 @@ where
         })?;
         let spec = SourceSpec {
             ident: context.ident.clone(),
+            boundedness: self.source.boundedness(),
             reader,
             strategy: self.strategy.clone(),
             on_malformed: self.on_malformed,

@@ -17,7 +17,9 @@ use crate::watermark::WatermarkStrategy;
 use align::Aligned;
 pub use align::AlignmentGroups;
 use flugs_batch::{Barrier, Control, Flow, Push, Record, Records};
-use flugs_connector::{Malformed, PollContext, ReaderStatus, SourceOutput, SourceReader, Split, SplitStatus};
+use flugs_connector::{
+    Boundedness, Malformed, PollContext, ReaderStatus, SourceOutput, SourceReader, Split, SplitStatus,
+};
 use flugs_state::{ListTable, OpenState, SnapshotTable};
 use flugs_types::{CheckpointId, Error, Result, Timestamp};
 use splits::Splits;
@@ -48,6 +50,8 @@ const STEP_POLLS: usize = 8;
 pub struct SourceSpec<T> {
     /// Who it is.
     pub ident: Arc<OperatorIdent>,
+    /// Whether it ends.
+    pub boundedness: Boundedness,
     /// Reads.
     pub reader: Box<dyn SourceReader<T>>,
     /// Event times and watermarks.
@@ -152,7 +156,7 @@ impl<T: Record> SourceTask<T> {
     ) -> Result<Self> {
         let mut positions: ListTable<Position> = state.list(POSITIONS)?;
         let restored: Vec<Position> = std::mem::take(positions.items_mut());
-        let mut splits = Splits::new(spec.strategy.clone());
+        let mut splits = Splits::new(spec.strategy.clone(), spec.boundedness);
         restored.iter().for_each(|(id, _, watermark)| splits.add(id, *watermark));
         let mut reader = spec.reader;
         if !restored.is_empty() {

@@ -11,6 +11,7 @@ use crate::schedule::{Obituary, Step, Task};
 use crate::snapshot::Capture;
 use flugs_batch::{Barrier, Batch, Control, Flow, StreamElement};
 use flugs_types::{Background, CheckpointId, Result, Timestamp};
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -70,6 +71,8 @@ pub(crate) struct TaskCore<H, C = Box<dyn Stage<H>>> {
     pub(crate) flow: Flow,
     life: Life,
     capture: Option<Capture>,
+    /// Control items that came while the chain was not ready.
+    waiting: VecDeque<Control>,
     /// A barrier on its way through the chain: the capture begins when the chain is ready again.
     passing: Option<Barrier>,
     /// The newest checkpoint that was given up.
@@ -89,6 +92,7 @@ impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
             flow: Flow::Ready,
             life: Life::New,
             capture: None,
+            waiting: VecDeque::new(),
             passing: None,
             aborted: CheckpointId(0),
             ending: false,
@@ -132,29 +136,56 @@ impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
         }))
     }
 
-    /// Lets the chain go on. When it is ready: begins a capture that waited for it, or becomes drained.
+    /// Lets the chain go on, and gives it the control items that waited. `Ready` once there are none left.
     pub(crate) fn settle(&mut self) -> Result<Flow> {
-        if self.flow != Flow::Ready {
-            self.flow = self.chain.resume()?;
-        }
-        if self.flow == Flow::Ready {
-            if let Some(barrier) = self.passing.take() {
-                let context = &self.context;
-                let capture =
-                    Capture::begin(&mut self.chain, barrier.checkpoint, context.this, &context.supervisor)?;
-                self.capture = Some(capture);
-                if barrier.checkpoint <= self.aborted {
-                    self.cancel_capture()?;
-                }
+        loop {
+            if self.flow != Flow::Ready {
+                self.flow = self.chain.resume()?;
             }
-            if self.ending {
-                self.ending = false;
-                self.life = Life::Drained;
-                self.flow = self.chain.hand_on(true)?;
-                self.report(TaskEvent::Drained);
+            if self.flow == Flow::Ready {
+                self.passed()?;
+            }
+            if self.flow != Flow::Ready {
+                return Ok(self.flow);
+            }
+            match self.waiting.pop_front() {
+                Some(control) => self.send(control)?,
+                None => return Ok(Flow::Ready),
             }
         }
-        Ok(self.flow)
+    }
+
+    /// The chain is ready, so what was given to it has passed: begins the capture of a barrier, or becomes drained.
+    fn passed(&mut self) -> Result<()> {
+        if let Some(barrier) = self.passing.take() {
+            let context = &self.context;
+            let capture =
+                Capture::begin(&mut self.chain, barrier.checkpoint, context.this, &context.supervisor)?;
+            self.capture = Some(capture);
+            if barrier.checkpoint <= self.aborted {
+                self.cancel_capture()?;
+            }
+        }
+        if std::mem::take(&mut self.ending) {
+            self.life = Life::Drained;
+            self.flow = self.chain.hand_on(true)?;
+            self.report(TaskEvent::Drained);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, control: Control) -> Result<()> {
+        match control {
+            Control::Barrier(barrier) => {
+                // One checkpoint at a time: a newer one means that the older was given up.
+                self.cancel_capture()?;
+                self.passing = Some(barrier);
+            }
+            Control::End => self.ending = true,
+            _ => {}
+        }
+        self.flow = self.chain.control(control)?;
+        Ok(())
     }
 
     fn cancel_capture(&mut self) -> Result<()> {
@@ -169,24 +200,15 @@ impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
         Ok(())
     }
 
+    /// Gives the chain a control item, now or as soon as it is ready.
     pub(crate) fn control(&mut self, control: Control) -> Result<()> {
-        match control {
-            Control::Barrier(barrier) => {
-                // One checkpoint at a time: a newer one means that the older was given up.
-                self.cancel_capture()?;
-                self.passing = Some(barrier);
-            }
-            Control::End => self.ending = true,
-            _ => {}
-        }
-        self.flow = self.flow.and(self.chain.control(control)?);
-        self.flow = self.settle()?;
-        Ok(())
+        self.waiting.push_back(control);
+        self.settle().map(|_| ())
     }
 
     /// Whether a snapshot is on its way; another barrier must wait.
     pub(crate) fn snapshotting(&self) -> bool {
-        self.capture.is_some() || self.passing.is_some()
+        self.capture.is_some() || self.passing.is_some() || !self.waiting.is_empty()
     }
 
     /// Captures a slice of a snapshot. Says whether there is more to capture at once.

@@ -1,9 +1,11 @@
 //! The one place where watermarks and idleness of several inputs become one.
 //!
 //! The output watermark is the minimum over the inputs that are active, and never goes back. Inputs that are
-//! idle, or have ended, do not count; when all are idle the output is idle, and its watermark is the maximum
-//! of what the inputs have said, so that the order in which they fell idle does not matter
-//! (Flink's combiners differ here; see FLINK-37399's neighbours in the reports on idleness).
+//! idle, or have ended, do not count; when none is active and some are idle, the output is idle, and its watermark is
+//! the maximum of what the idle ones have said, so that the order in which they fell idle does not matter.
+//!
+//! [`Timestamp::MAX`] is the end of an input's time, so an input that has said it counts as ended; and the output
+//! says it only when all inputs have: an idle one may still have rows to give at its own end.
 
 use flugs_batch::Control;
 use flugs_types::Timestamp;
@@ -61,15 +63,14 @@ impl Valve {
     }
 
     fn combine(&mut self, mut out: impl FnMut(Control)) {
-        let active = self.inputs.iter().filter(|i| !i.idle && !i.ended);
-        let (combined, idle) = match active.map(|i| i.watermark).min() {
+        let open = || self.inputs.iter().filter(|i| !i.ended && i.watermark < Timestamp::MAX);
+        let (combined, idle) = match open().filter(|i| !i.idle).map(|i| i.watermark).min() {
             Some(min) => (min, false),
-            // None is active: those that ended said MAX if they had event time, the idle ones what they last knew.
-            None => {
-                let idle = self.inputs.iter().any(|i| !i.ended);
-                let known = self.inputs.iter().filter(|i| !idle || !i.ended).map(|i| i.watermark).max();
-                (known.unwrap_or(Timestamp::MIN), idle)
-            }
+            None => match open().map(|i| i.watermark).max() {
+                Some(known) => (known, true),
+                // All have ended: they said MAX if they had event time.
+                None => (self.inputs.iter().map(|i| i.watermark).max().unwrap_or(Timestamp::MIN), false),
+            },
         };
         if self.idle && !idle {
             self.idle = false;
@@ -130,5 +131,19 @@ mod tests {
         let mut out = Vec::new();
         valve.ended(0, |c| out.push(c));
         assert!(out.is_empty() && valve.all_ended());
+    }
+
+    #[test]
+    fn an_idle_input_keeps_the_end_of_time_back() {
+        let (mut valve, mut out) = (Valve::new(2), Vec::new());
+        valve.watermark_of(0, at(5), |c| out.push(c));
+        valve.watermark_of(1, at(6), |c| out.push(c));
+        valve.idleness_of(1, true, |c| out.push(c));
+        valve.watermark_of(0, Timestamp::MAX, |c| out.push(c));
+        valve.ended(0, |c| out.push(c));
+        assert_eq!(out, [Control::Watermark(at(5)), Control::Watermark(at(6)), Control::Idle]);
+        out.clear();
+        valve.watermark_of(1, Timestamp::MAX, |c| out.push(c));
+        assert_eq!(out, [Control::Active, Control::Watermark(Timestamp::MAX)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::watermark::{WatermarkGenerator, WatermarkStrategy};
 use flugs_batch::{Control, Record, Records};
-use flugs_connector::SplitStatus;
+use flugs_connector::{Boundedness, SplitStatus};
 use flugs_types::Timestamp;
 
 struct SplitTime<T> {
@@ -18,6 +18,9 @@ pub(super) struct Splits<T> {
     splits: Vec<SplitTime<T>>,
     /// Unassigned splits may bring rows of any time.
     held: bool,
+    /// Whether a reader without unread splits leaves time to the others. One of a bounded source does not: it gets
+    /// another split, whose rows may be of any time, or ends.
+    may_idle: bool,
     idle: bool,
     /// What was said last.
     watermark: Timestamp,
@@ -25,8 +28,9 @@ pub(super) struct Splits<T> {
 
 impl<T: Record> Splits<T> {
     /// No splits; held until the enumerator says otherwise.
-    pub(super) fn new(strategy: WatermarkStrategy<T>) -> Self {
-        Splits { strategy, splits: Vec::new(), held: true, idle: false, watermark: Timestamp::MIN }
+    pub(super) fn new(strategy: WatermarkStrategy<T>, boundedness: Boundedness) -> Self {
+        let may_idle = boundedness == Boundedness::Unbounded;
+        Splits { strategy, splits: Vec::new(), held: true, may_idle, idle: false, watermark: Timestamp::MIN }
     }
 
     pub(super) fn hold(&mut self, held: bool) {
@@ -78,7 +82,7 @@ impl<T: Record> Splits<T> {
     /// Says what has become of the reader's event time since the last call.
     pub(super) fn combine(&mut self, mut out: impl FnMut(Control)) {
         let lowest = self.lowest();
-        let idle = lowest.is_none() && !self.held;
+        let idle = self.may_idle && lowest.is_none() && !self.held;
         if self.idle && !idle {
             out(Control::Active);
         }
@@ -114,7 +118,7 @@ mod tests {
 
     #[test]
     fn held_then_the_minimum_then_idle_by_evidence() {
-        let mut splits = Splits::new(WatermarkStrategy::monotonous());
+        let mut splits = Splits::new(WatermarkStrategy::monotonous(), Boundedness::Unbounded);
         splits.add("a", Timestamp::MIN);
         splits.observe("a", &mut rows(&[5, 9]));
         assert_eq!(said(&mut splits), [], "unassigned splits hold the watermark back");
@@ -137,5 +141,14 @@ mod tests {
         assert_eq!(said(&mut splits), [Control::Idle]);
         splits.observe("b", &mut rows(&[20]));
         assert_eq!(said(&mut splits), [Control::Active, Control::Watermark(Timestamp(19))]);
+    }
+
+    #[test]
+    fn a_reader_of_a_bounded_source_waits_for_its_next_split() {
+        let mut splits = Splits::new(WatermarkStrategy::monotonous(), Boundedness::Bounded);
+        splits.hold(false);
+        splits.observe("a", &mut rows(&[5]));
+        splits.remove("a");
+        assert_eq!(said(&mut splits), [], "the next split's rows may be older");
     }
 }
