@@ -367,6 +367,9 @@ impl Master {
                 self.enumerate(now, |run| run.enumerators.step(now, from.task, event));
             }
             TaskEvent::Ack { checkpoint, operators } => self.upload(checkpoint, from, operators),
+            TaskEvent::Declined { checkpoint, reason } => {
+                self.coordinate(now, Event::Declined { checkpoint, subtask, reason });
+            }
             TaskEvent::Drained => match &mut self.phase {
                 Phase::Running(run) if !run.starting.is_empty() => run.drained_early.push(subtask),
                 _ => self.coordinate(now, Event::SubtaskFinished { subtask }),
@@ -374,7 +377,11 @@ impl Master {
             TaskEvent::Gone => self.gone(now, from),
             TaskEvent::Failed(error) => {
                 let error = self.named(error, from);
-                self.stop(now, Outcome::Failed(error));
+                match &mut self.phase {
+                    // The last commit failed: all that it covers is in the final checkpoint, and not yet visible.
+                    Phase::Stopping(_, outcome @ Outcome::Finished) => *outcome = Outcome::Failed(error),
+                    _ => self.stop(now, Outcome::Failed(error)),
+                }
                 self.gone(now, from);
             }
         }
@@ -417,6 +424,11 @@ impl Master {
         from: SubtaskRef,
         operators: Vec<flugs_task::OperatorAck>,
     ) {
+        // What nobody waits for any more would only be left over in the store.
+        let Phase::Running(run) = &self.phase else { return };
+        if !run.begun.contains_key(&checkpoint) {
+            return;
+        }
         let uploader = Uploader {
             store: self.options.store.clone(),
             job: self.job.graph.name.clone(),
