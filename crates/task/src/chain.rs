@@ -6,10 +6,11 @@
 //! names the operator in errors.
 
 use crate::context::{Operator, OperatorIdent, Progress};
-use flugs_batch::{Batch, Control, Flow, Push, Records};
+use flugs_batch::{Batch, Control, Flow, Push, Records, StreamElement};
 use flugs_state::SnapshotTable;
 use flugs_types::{CheckpointId, Error, Result, Timestamp};
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A part of a chain that takes batches `B`.
@@ -107,12 +108,12 @@ impl<B> Output<B> {
         Ok(self.flow)
     }
 
+    /// Goes down to the ends even when all seems ready from here: an operator further down may have stopped in its
+    /// tick or poll, of which nobody before it knows.
     pub(crate) fn resume(&mut self) -> Result<Flow> {
-        if self.flow != Flow::Ready {
-            self.flow = self.main.resume()?;
-            for side in self.sides.iter_mut().flatten() {
-                self.flow = self.flow.and(side.resume()?);
-            }
+        self.flow = self.main.resume()?;
+        for side in self.sides.iter_mut().flatten() {
+            self.flow = self.flow.and(side.resume()?);
         }
         Ok(self.flow)
     }
@@ -175,20 +176,24 @@ impl<T: Send + 'static> SidePort for Side<T> {
 }
 
 /// The shell around an operator.
+///
+/// What comes while the operator has stopped in the middle waits here in order: the operator before it may hand on more
+/// (its own results, then the watermark that made them) before it learns of the stop.
 pub struct Link<O: Operator> {
     operator: O,
     out: Output<O::Out>,
     ident: Arc<OperatorIdent>,
-    /// The operator stopped in the middle.
-    working: bool,
+    /// How the operator stopped in the middle, if it did.
+    stopped: Option<Flow>,
     /// The control item that is handed on when the operator is done.
     pending: Option<Control>,
+    waiting: VecDeque<StreamElement<O::In>>,
 }
 
 impl<O: Operator> Link<O> {
     /// An opened operator in front of its output.
     pub fn new(operator: O, out: Output<O::Out>, ident: Arc<OperatorIdent>) -> Self {
-        Link { operator, out, ident, working: false, pending: None }
+        Link { operator, out, ident, stopped: None, pending: None, waiting: VecDeque::new() }
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
@@ -208,9 +213,9 @@ impl<O: Operator> Link<O> {
                 None => Ok(self.out.flow()),
             },
             stopped => {
-                self.working = true;
-                self.pending = then;
                 let own = if stopped == Progress::More { Flow::Yield } else { Flow::Full };
+                self.stopped = Some(own);
+                self.pending = then;
                 Ok(own.and(self.out.flow()))
             }
         }
@@ -230,34 +235,60 @@ impl<O: Operator> Link<O> {
     }
 }
 
+impl<O: Operator> Link<O> {
+    fn offer(&mut self, element: StreamElement<O::In>) -> Result<Flow> {
+        if self.stopped.is_none() && self.waiting.is_empty() {
+            return self.take(element);
+        }
+        self.waiting.push_back(element);
+        Ok(self.stopped.unwrap_or(Flow::Yield).and(self.out.flow()))
+    }
+
+    fn take(&mut self, element: StreamElement<O::In>) -> Result<Flow> {
+        let (progress, then) = match element {
+            StreamElement::Batch(batch) => (self.operator.process(batch, &mut self.out), None),
+            StreamElement::Control(control) => {
+                let progress = match control {
+                    Control::Watermark(t) => self.operator.advance(t, &mut self.out),
+                    Control::Barrier(b) => self.operator.barrier(b, &mut self.out),
+                    Control::End => self.operator.end(&mut self.out),
+                    Control::Idle | Control::Active => Ok(Progress::Done),
+                };
+                (progress, Some(control))
+            }
+        };
+        self.settle(progress, then)
+    }
+}
+
 impl<O: Operator> Push<O::In> for Link<O> {
     fn push(&mut self, batch: O::In) -> Result<Flow> {
-        let progress = self.operator.process(batch, &mut self.out);
-        self.settle(progress, None)
+        self.offer(StreamElement::Batch(batch))
     }
 
     fn control(&mut self, control: Control) -> Result<Flow> {
-        let progress = match control {
-            Control::Watermark(t) => self.operator.advance(t, &mut self.out),
-            Control::Barrier(b) => self.operator.barrier(b, &mut self.out),
-            Control::End => self.operator.end(&mut self.out),
-            Control::Idle | Control::Active => Ok(Progress::Done),
-        };
-        self.settle(progress, Some(control))
+        self.offer(StreamElement::Control(control))
     }
 
     fn resume(&mut self) -> Result<Flow> {
-        let flow = self.out.resume()?;
-        if flow != Flow::Ready {
-            return Ok(flow);
+        loop {
+            let mut flow = self.out.resume()?;
+            if flow != Flow::Ready {
+                return Ok(flow);
+            }
+            if self.stopped.take().is_some() {
+                let progress = self.operator.resume(&mut self.out);
+                let then = self.pending.take();
+                flow = self.settle(progress, then)?;
+            } else if let Some(element) = self.waiting.pop_front() {
+                flow = self.take(element)?;
+            } else {
+                return Ok(Flow::Ready);
+            }
+            if flow != Flow::Ready {
+                return Ok(flow);
+            }
         }
-        if !self.working {
-            return Ok(Flow::Ready);
-        }
-        self.working = false;
-        let progress = self.operator.resume(&mut self.out);
-        let then = self.pending.take();
-        self.settle(progress, then)
     }
 }
 
@@ -374,3 +405,6 @@ impl<B> Stage<B> for Discard {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

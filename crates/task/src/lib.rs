@@ -22,6 +22,8 @@ mod sink;
 mod snapshot;
 mod source;
 mod subtask;
+#[cfg(test)]
+mod testing;
 mod valve;
 mod watermark;
 

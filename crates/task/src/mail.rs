@@ -65,6 +65,13 @@ pub enum TaskEvent {
         /// By operator of the chain.
         operators: Vec<OperatorAck>,
     },
+    /// The state at a checkpoint could not be written; the task goes on.
+    Declined {
+        /// Which.
+        checkpoint: CheckpointId,
+        /// Why, for the user.
+        reason: String,
+    },
     /// The input has ended and all of it is processed. Triggers are still answered.
     Drained,
     /// The task has gone, in answer to `Finish` or `Cancel`.

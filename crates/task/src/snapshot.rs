@@ -6,9 +6,12 @@
 //! With small state everything is captured and encoded at once in the step of the barrier.
 
 use crate::chain::{LinkPort, Stage, Visitor};
-use crate::mail::{OperatorAck, SubtaskRef, Supervisor, TaskEvent};
+use crate::mail::{OperatorAck, TaskEvent};
+use crate::schedule::panic_error;
+use crate::subtask::TaskContext;
 use flugs_state::{FrozenPiece, Fuel, RunWriter, SectionId};
-use flugs_types::{Background, CheckpointId, OperatorUid, Result};
+use flugs_types::{CheckpointId, OperatorUid, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,11 +41,14 @@ struct Upload {
     open: AtomicUsize,
     ahead: AtomicUsize,
     checkpoint: CheckpointId,
-    from: SubtaskRef,
-    supervisor: Arc<dyn Supervisor>,
+    context: TaskContext,
 }
 
 impl Upload {
+    fn report(&self, event: TaskEvent) {
+        self.context.supervisor.report(self.context.this, event);
+    }
+
     fn encode(&self, run: usize, pieces: &[Piece]) {
         let Run { sections, writer, .. } = &self.runs[run];
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,15 +68,42 @@ impl Upload {
             OperatorAck { uid: run.uid.clone(), state: writer.map(RunWriter::finish) }
         };
         let operators = self.runs.iter().map(finish).collect();
-        self.supervisor.report(self.from, TaskEvent::Ack { checkpoint: self.checkpoint, operators });
+        self.report(TaskEvent::Ack { checkpoint: self.checkpoint, operators });
     }
+
+    /// Encodes pieces on a background thread.
+    fn encode_behind(&self, run: usize, pieces: Vec<Piece>, bytes: usize) {
+        // Encoding is partly the user's code. A run with a hole must never be acknowledged, so this one stays open.
+        let encoded = catch_unwind(AssertUnwindSafe(|| self.encode(run, &pieces)));
+        drop(pieces);
+        let before = self.ahead.fetch_sub(bytes, Ordering::AcqRel);
+        if before > AHEAD_BYTES && before - bytes <= AHEAD_BYTES {
+            self.context.mailbox.waker().wake_by_ref();
+        }
+        match encoded {
+            Ok(()) => self.close_one(),
+            Err(panic) => {
+                let reason = format!("operator '{}': {}", self.runs[run].uid, panic_error(panic.as_ref()));
+                self.report(TaskEvent::Declined { checkpoint: self.checkpoint, reason });
+            }
+        }
+    }
+}
+
+/// How far a capture is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Captured {
+    /// There is more to capture at once.
+    Some,
+    /// More than enough waits to be encoded; the task is woken when it is time to go on.
+    Enough,
+    /// There is nothing left to capture.
+    All,
 }
 
 /// The capture of one checkpoint of one chain.
 pub(crate) struct Capture {
     upload: Arc<Upload>,
-    /// Tables that are not complete; a step goes on with the first.
-    complete: bool,
 }
 
 impl Capture {
@@ -78,8 +111,7 @@ impl Capture {
     pub(crate) fn begin<B>(
         chain: &mut dyn Stage<B>,
         checkpoint: CheckpointId,
-        from: SubtaskRef,
-        supervisor: &Arc<dyn Supervisor>,
+        context: &TaskContext,
     ) -> Result<Self> {
         let mut open = Open { runs: Vec::new() };
         chain.visit(&mut open)?;
@@ -88,41 +120,33 @@ impl Capture {
             open: AtomicUsize::new(1),
             ahead: AtomicUsize::new(0),
             checkpoint,
-            from,
-            supervisor: supervisor.clone(),
+            context: context.clone(),
         };
-        Ok(Capture { upload: Arc::new(upload), complete: false })
+        Ok(Capture { upload: Arc::new(upload) })
     }
 
     pub(crate) fn checkpoint(&self) -> CheckpointId {
         self.upload.checkpoint
     }
 
-    /// Captures a slice. `Ok(true)` when there is nothing left to capture.
-    pub(crate) fn step<B>(
-        &mut self,
-        chain: &mut dyn Stage<B>,
-        background: &Arc<dyn Background>,
-    ) -> Result<bool> {
-        if self.complete {
-            return Ok(true);
-        }
+    /// Captures a slice. Not to be called again once it has said [`Captured::All`].
+    pub(crate) fn step<B>(&mut self, chain: &mut dyn Stage<B>) -> Result<Captured> {
         if self.upload.ahead.load(Ordering::Acquire) > AHEAD_BYTES {
-            return Ok(false);
+            return Ok(Captured::Enough);
         }
         let mut slice = Slice { next: 0, fuel: Fuel(SLICE_BYTES), complete: true, captured: Vec::new() };
         chain.visit(&mut slice)?;
         for (run, pieces) in slice.captured {
-            self.hand_over(run, pieces, background);
+            self.hand_over(run, pieces);
         }
-        if slice.complete {
-            self.complete = true;
-            self.upload.close_one();
+        if !slice.complete {
+            return Ok(Captured::Some);
         }
-        Ok(slice.complete)
+        self.upload.close_one();
+        Ok(Captured::All)
     }
 
-    fn hand_over(&self, run: usize, pieces: Vec<Piece>, background: &Arc<dyn Background>) {
+    fn hand_over(&self, run: usize, pieces: Vec<Piece>) {
         let bytes: usize = pieces.iter().map(|(_, p)| p.bytes()).sum();
         if bytes < INLINE_BYTES {
             return self.upload.encode(run, &pieces);
@@ -130,12 +154,8 @@ impl Capture {
         let upload = self.upload.clone();
         upload.open.fetch_add(1, Ordering::AcqRel);
         upload.ahead.fetch_add(bytes, Ordering::AcqRel);
-        background.run(Box::new(move || {
-            upload.encode(run, &pieces);
-            drop(pieces);
-            upload.ahead.fetch_sub(bytes, Ordering::AcqRel);
-            upload.close_one();
-        }));
+        let work = move || upload.encode_behind(run, pieces, bytes);
+        self.upload.context.background.run(Box::new(work));
     }
 
     /// Gives the checkpoint up.
@@ -193,3 +213,6 @@ impl Visitor for CancelTables {
         Ok(())
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

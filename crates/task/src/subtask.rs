@@ -8,7 +8,7 @@ use crate::chain::{LinkPort, Stage, Visitor};
 use crate::gate::Gate;
 use crate::mail::{Mail, Mailbox, SubtaskRef, Supervisor, TaskEvent};
 use crate::schedule::{Obituary, Step, Task};
-use crate::snapshot::Capture;
+use crate::snapshot::{Capture, Captured};
 use flugs_batch::{Barrier, Batch, Control, Flow, StreamElement};
 use flugs_types::{Background, CheckpointId, Result, Timestamp};
 use std::collections::VecDeque;
@@ -158,9 +158,7 @@ impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
     /// The chain is ready, so what was given to it has passed: begins the capture of a barrier, or becomes drained.
     fn passed(&mut self) -> Result<()> {
         if let Some(barrier) = self.passing.take() {
-            let context = &self.context;
-            let capture =
-                Capture::begin(&mut self.chain, barrier.checkpoint, context.this, &context.supervisor)?;
+            let capture = Capture::begin(&mut self.chain, barrier.checkpoint, &self.context)?;
             self.capture = Some(capture);
             if barrier.checkpoint <= self.aborted {
                 self.cancel_capture()?;
@@ -214,11 +212,11 @@ impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
     /// Captures a slice of a snapshot. Says whether there is more to capture at once.
     pub(crate) fn capture(&mut self) -> Result<bool> {
         let Some(capture) = &mut self.capture else { return Ok(false) };
-        if capture.step(&mut self.chain, &self.context.background)? {
+        let captured = capture.step(&mut self.chain)?;
+        if captured == Captured::All {
             self.capture = None;
-            return Ok(false);
         }
-        Ok(true)
+        Ok(captured == Captured::Some)
     }
 
     /// Polls and ticks the operators that asked for it. Returns when the next tick is due.

@@ -81,7 +81,7 @@ fn step_task(task: &mut Option<Box<dyn Task>>, now: Timestamp) -> Step {
 }
 
 /// What a panic said.
-fn panic_error(panic: &(dyn Any + Send)) -> Error {
+pub(crate) fn panic_error(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     Error::user(format!("panicked: {text}"))
