@@ -235,3 +235,6 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

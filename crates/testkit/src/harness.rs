@@ -393,3 +393,6 @@ impl Wake for Woken {
         self.0.store(true, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests;

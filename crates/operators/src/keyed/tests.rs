@@ -268,6 +268,49 @@ fn a_timer_behind_the_watermark_fires_with_the_next_one() {
     assert_eq!(harness.watermarks(), [Timestamp(10), Timestamp(11)]);
 }
 
+#[test]
+fn many_timers_fire_in_slices_and_wait_for_a_full_output() {
+    /// Emits a hundred rows for each timer.
+    struct Burst;
+    impl KeyedProcessFunction for Burst {
+        type Key = u64;
+        type In = Row;
+        type Out = (u64, u32);
+
+        fn process(
+            &mut self,
+            row: Row,
+            cx: &mut KeyedContext<'_, u64>,
+            _: &mut Collector<Self::Out>,
+        ) -> Result<()> {
+            cx.register_event_time_timer(Timestamp(row.1));
+            Ok(())
+        }
+
+        fn on_timer(
+            &mut self,
+            _: Timer,
+            cx: &mut KeyedContext<'_, u64>,
+            out: &mut Collector<Self::Out>,
+        ) -> Result<()> {
+            let key = *cx.key();
+            (0..100).for_each(|i| out.collect((key, i)));
+            Ok(())
+        }
+    }
+    let builder = flugs_testkit::HarnessBuilder::new().refusing();
+    let mut harness = builder.open(KeyedProcess::operator(Burst, key)).unwrap();
+    const KEYS: u64 = 3 * TIMERS_PER_SLICE as u64 + 1;
+    harness.push(at((0..KEYS).map(|key| (0, (key, 1 + (key % 2) as i64))))).unwrap();
+    harness.watermark(Timestamp(2)).unwrap();
+    let by_time_and_key = (0..KEYS).step_by(2).chain((1..KEYS).step_by(2));
+    let expected: Vec<_> = by_time_and_key.flat_map(|key| (0..100).map(move |i| (key, i))).collect();
+    assert_eq!(harness.output().values, expected);
+    assert!(harness.largest_batch() <= 4096);
+    assert_eq!(harness.stored_entries().unwrap(), 0);
+    assert_eq!(harness.watermarks(), [Timestamp(2)]);
+}
+
 /// Counts the rows of a key within a time to live.
 struct Recent {
     count: ValueState<i64>,
