@@ -24,7 +24,7 @@
 
 pub use flugs_api::{DataStream, Environment, KeyedStream, SinkHandle, SourceStream};
 pub use flugs_batch::{CompactString, Data, Key, Record, Records, data};
-pub use flugs_cluster::{JobHandle, JobReport, JobStatus, Restore, RestartStrategy, Runtime};
+pub use flugs_cluster::{JobHandle, JobReport, JobStatus, RestartStrategy, Restore, Runtime};
 pub use flugs_derive::Data;
 pub use flugs_task::{DeadLetter, Metrics, OnMalformed, WatermarkGenerator, WatermarkStrategy};
 pub use flugs_types::{Error, ErrorKind, Result, Timestamp};
@@ -63,6 +63,11 @@ pub mod task {
     pub use flugs_task::*;
 }
 
+/// Tests of operators and of whole jobs, under virtual time and injected faults.
+pub mod testing {
+    pub use flugs_testkit::*;
+}
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::checkpoint::ObjectBlobs;
@@ -71,8 +76,8 @@ pub mod prelude {
     pub use crate::operators::*;
     pub use crate::state::{AggregatingState, ListState, MapState, ReducingState, Ttl, ValueState};
     pub use crate::{
-        CompactString, Data, DataStream, Environment, JobHandle, JobStatus, Key, KeyedStream, Records, Restore,
-        RestartStrategy, Runtime, Timestamp, WatermarkStrategy,
+        CompactString, Data, DataStream, Environment, JobHandle, JobStatus, Key, KeyedStream, Records,
+        RestartStrategy, Restore, Runtime, Timestamp, WatermarkStrategy,
     };
     pub use std::time::Duration;
 }
