@@ -23,6 +23,7 @@ use flugs_connector::{
 use flugs_state::{ListTable, OpenState, SnapshotTable};
 use flugs_types::{CheckpointId, Error, Result, Timestamp};
 use splits::Splits;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A record that could not be read, as a row of a dead-letter stream.
@@ -140,7 +141,9 @@ pub struct SourceTask<T: Record> {
     core: TaskCore<Records<T>, Head<T>>,
     reader: Box<dyn SourceReader<T>>,
     feed: Feed<T>,
-    trigger: Option<Barrier>,
+    /// What the coordinator wants, until the chain is ready. In the order in which it was said: splits that are handed out
+    /// behind a trigger are not in this checkpoint's positions, since they are in its enumerator's state.
+    orders: VecDeque<CoreMail>,
     /// A split was asked for and has not come.
     requested: bool,
     ended: bool,
@@ -176,22 +179,29 @@ impl<T: Record> SourceTask<T> {
             splits,
         };
         let core = TaskCore::new(context, Head { ident: spec.ident, out, positions })?;
-        Ok(SourceTask { core, reader, feed, trigger: None, requested: false, ended: false })
+        Ok(SourceTask { core, reader, feed, orders: VecDeque::new(), requested: false, ended: false })
     }
 
     fn mail(&mut self) -> Result<Option<Step>> {
         while let Some(mail) = self.core.take_mail()? {
             match mail {
-                CoreMail::Trigger(barrier) => self.trigger = Some(barrier),
-                CoreMail::Aborted(checkpoint) => {
-                    self.trigger = self.trigger.filter(|b| b.checkpoint > checkpoint)
-                }
+                CoreMail::Aborted(checkpoint) => self.orders.retain(
+                    |order| !matches!(order, CoreMail::Trigger(barrier) if barrier.checkpoint <= checkpoint),
+                ),
                 CoreMail::Go => return Ok(Some(Step::Done)),
                 CoreMail::Committed => self.reader.committed()?,
-                CoreMail::Other(mail) => self.source_mail(mail)?,
+                order => self.orders.push_back(order),
             }
         }
         Ok(None)
+    }
+
+    fn obey(&mut self, order: CoreMail) -> Result<()> {
+        match order {
+            CoreMail::Trigger(barrier) => self.cut(barrier),
+            CoreMail::Other(mail) => self.source_mail(mail),
+            _ => Ok(()),
+        }
     }
 
     fn source_mail(&mut self, mail: Mail) -> Result<()> {
@@ -238,11 +248,16 @@ impl<T: Record> SourceTask<T> {
             if self.core.settle()? != Flow::Ready {
                 return Ok(ReaderStatus::More);
             }
-            if let Some(barrier) = self.trigger.take() {
-                self.cut(barrier)?;
+            if let Some(order) = self.orders.pop_front() {
+                self.obey(order)?;
                 continue;
             }
-            if self.ended || self.feed.must_pause() {
+            if self.ended {
+                return Ok(ReaderStatus::Waiting);
+            }
+            if self.feed.must_pause() {
+                // Those that are waited for may wait for this reader's watermark in turn.
+                self.advance()?;
                 return Ok(ReaderStatus::Waiting);
             }
             let mut context = PollContext { now, request_split: false };
@@ -266,6 +281,10 @@ impl<T: Record> SourceTask<T> {
     }
 
     fn push_rows(&mut self) -> Result<()> {
+        if self.feed.splits.awake() {
+            // Before the rows, or the time of others would pass them by.
+            self.core.control(Control::Active)?;
+        }
         if !self.feed.dead.is_empty() {
             let dead = Records::untimed(std::mem::take(&mut self.feed.dead));
             self.core.flow = self.core.flow.and(self.core.chain.out.push_side(0, dead)?);
@@ -281,6 +300,7 @@ impl<T: Record> SourceTask<T> {
 
     fn advance(&mut self) -> Result<()> {
         self.feed.rows_since = 0;
+        self.feed.show_watermark();
         let mut controls = Vec::new();
         self.feed.splits.combine(|c| controls.push(c));
         for control in controls {
@@ -303,7 +323,9 @@ impl<T: Record> SourceTask<T> {
             next = self.core.tick(now)?;
         }
         let capturing = self.core.capture()?;
-        self.core.flow = self.core.flow.and(self.core.chain.hand_on(status != ReaderStatus::More)?);
+        let starved = status != ReaderStatus::More;
+        self.core.flow =
+            self.core.flow.and(self.core.chain.hand_on(starved || self.core.flow == Flow::Full)?);
         if let ReaderStatus::WaitUntil(t) = status {
             next = Some(next.map_or(t, |n| n.min(t)));
         }
@@ -311,7 +333,7 @@ impl<T: Record> SourceTask<T> {
             _ if capturing => Step::Again,
             Flow::Full => Step::Wait,
             Flow::Yield => Step::Again,
-            Flow::Ready if status == ReaderStatus::More || self.trigger.is_some() => Step::Again,
+            Flow::Ready if !starved => Step::Again,
             Flow::Ready => next.map_or(Step::Wait, Step::WaitUntil),
         })
     }
@@ -349,10 +371,25 @@ impl<T: Record> Feed<T> {
     fn must_pause(&self) -> bool {
         self.aligned.as_ref().is_some_and(|a| !a.may_read(self.splits.lowest()))
     }
+
+    fn show_watermark(&self) {
+        if let Some(aligned) = &self.aligned {
+            aligned.show(self.splits.lowest());
+        }
+    }
 }
 
 impl<T: Record> SourceOutput<T> for Feed<T> {
     fn emit(&mut self, split: &str, mut rows: Records<T>) -> Result<()> {
+        if rows.values.len() != rows.times.len() {
+            let (values, times) = (rows.values.len(), rows.times.len());
+            return Err(Error::user(format!("the reader emitted {values} rows with {times} event times"))
+                .at(format!("split '{split}'"))
+                .mend("give each row a time; Timestamp::MIN where it has none"));
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
         self.splits.observe(split, &mut rows);
         if self.rows.is_empty() {
             self.rows = rows;
@@ -385,3 +422,6 @@ impl<T: Record> SourceOutput<T> for Feed<T> {
         self.splits.remove(split);
     }
 }
+
+#[cfg(test)]
+mod tests;

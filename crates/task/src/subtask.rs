@@ -220,7 +220,11 @@ impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
     }
 
     /// Polls and ticks the operators that asked for it. Returns when the next tick is due.
+    /// After the end nothing may follow, so timers that are left do not fire.
     pub(crate) fn tick(&mut self, now: Timestamp) -> Result<Option<Timestamp>> {
+        if self.life != Life::Running {
+            return Ok(None);
+        }
         let mut ticks = Ticks { now, polls: self.polls, flow: self.flow, next: None };
         self.chain.visit(&mut ticks)?;
         self.flow = self.flow.and(ticks.flow);
@@ -338,11 +342,14 @@ impl<H: Batch> SubtaskTask<H> {
             next = self.core.tick(now)?;
         }
         let capturing = self.core.capture()?;
-        self.core.flow = self.core.flow.and(self.core.chain.hand_on(starved)?);
+        // A task that waits for one receiver must not keep back what it has for the others.
+        let idle = starved || self.core.flow == Flow::Full;
+        self.core.flow = self.core.flow.and(self.core.chain.hand_on(idle)?);
         Ok(match self.core.flow {
             _ if capturing => Step::Again,
             Flow::Full => Step::Wait,
             Flow::Yield => Step::Again,
+            Flow::Ready if self.core.is_drained() && self.awaited.is_some() => Step::Again,
             Flow::Ready if self.core.is_drained() || (starved && self.gate.is_empty()) => {
                 next.map_or(Step::Wait, Step::WaitUntil)
             }

@@ -101,8 +101,9 @@ impl<T: Record> WatermarkStrategy<T> {
         self.generator.as_ref().map(|new| new())
     }
 
+    /// Nothing without watermarks: such a reader would hold up the others for ever.
     pub(crate) fn alignment(&self) -> Option<&Alignment> {
-        self.alignment.as_ref()
+        self.alignment.as_ref().filter(|_| self.generator.is_some())
     }
 }
 

@@ -39,6 +39,10 @@ impl AlignmentGroups {
     }
 }
 
+fn slowest(members: &Members) -> Option<Timestamp> {
+    members.values().filter_map(|m| m.watermark).min()
+}
+
 fn wake_paused(members: &mut Members) {
     for member in members.values_mut() {
         if std::mem::take(&mut member.paused) {
@@ -56,27 +60,36 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// Shows the reader's lowest watermark (`None`: nothing to read) and says whether it may read on.
+    /// Shows the reader's lowest watermark (`None`: nothing to read).
+    pub(crate) fn show(&self, watermark: Option<Timestamp>) {
+        if let Some(members) = self.groups.lock().1.get_mut(&self.group) {
+            self.show_to(members, watermark);
+        }
+    }
+
+    /// The same, and says whether the reader may read on. If not, it is woken when the slowest has moved.
     pub(crate) fn may_read(&self, watermark: Option<Timestamp>) -> bool {
         let mut groups = self.groups.lock();
         let Some(members) = groups.1.get_mut(&self.group) else { return true };
-        let lowest = |members: &Members| members.values().filter_map(|m| m.watermark).min();
-        let before = lowest(members);
-        if let Some(own) = members.get_mut(&self.id) {
-            own.watermark = watermark;
-        }
-        let slowest = lowest(members);
-        let paused = match (watermark, slowest) {
+        self.show_to(members, watermark);
+        let paused = match (watermark, slowest(members)) {
             (Some(own), Some(slowest)) => own > slowest.saturating_add(self.drift_max),
             _ => false,
         };
-        if slowest != before {
-            wake_paused(members);
-        }
         if let Some(own) = members.get_mut(&self.id) {
             own.paused = paused;
         }
         !paused
+    }
+
+    fn show_to(&self, members: &mut Members, watermark: Option<Timestamp>) {
+        let before = slowest(members);
+        if let Some(own) = members.get_mut(&self.id) {
+            own.watermark = watermark;
+        }
+        if slowest(members) != before {
+            wake_paused(members);
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Splits<T> {
     /// another split, whose rows may be of any time, or ends.
     may_idle: bool,
     idle: bool,
+    /// How far the splits had come that were read to their ends.
+    finished: Timestamp,
     /// What was said last.
     watermark: Timestamp,
 }
@@ -30,7 +32,15 @@ impl<T: Record> Splits<T> {
     /// No splits; held until the enumerator says otherwise.
     pub(super) fn new(strategy: WatermarkStrategy<T>, boundedness: Boundedness) -> Self {
         let may_idle = boundedness == Boundedness::Unbounded;
-        Splits { strategy, splits: Vec::new(), held: true, may_idle, idle: false, watermark: Timestamp::MIN }
+        Splits {
+            strategy,
+            splits: Vec::new(),
+            held: true,
+            may_idle,
+            idle: false,
+            finished: Timestamp::MIN,
+            watermark: Timestamp::MIN,
+        }
     }
 
     pub(super) fn hold(&mut self, held: bool) {
@@ -43,6 +53,7 @@ impl<T: Record> Splits<T> {
     }
 
     pub(super) fn remove(&mut self, id: &str) {
+        self.finished = self.finished.max(self.watermark_of(id));
         self.splits.retain(|s| s.id != id);
     }
 
@@ -79,6 +90,13 @@ impl<T: Record> Splits<T> {
         self.behind().map(|s| s.watermark).min()
     }
 
+    /// Whether there are rows again after idleness was said: then that must be said before them.
+    pub(super) fn awake(&mut self) -> bool {
+        let awake = self.idle && self.lowest().is_some();
+        self.idle &= !awake;
+        awake
+    }
+
     /// Says what has become of the reader's event time since the last call.
     pub(super) fn combine(&mut self, mut out: impl FnMut(Control)) {
         let lowest = self.lowest();
@@ -88,8 +106,12 @@ impl<T: Record> Splits<T> {
         }
         let known = match lowest {
             Some(lowest) => lowest,
-            // All splits have reached the present end: the newest of them says how far time has come.
-            None => self.splits.iter().map(|s| s.watermark).max().unwrap_or(Timestamp::MIN),
+            // All splits have reached the present end: the newest of them says how far time has come. Those that were
+            // read to their own ends count where no split of a bounded source may follow.
+            None => {
+                let finished = if self.may_idle { self.finished } else { Timestamp::MIN };
+                self.splits.iter().map(|s| s.watermark).fold(finished, Timestamp::max)
+            }
         };
         if !self.held && known > self.watermark {
             self.watermark = known;
