@@ -65,15 +65,16 @@ impl<B: Exchanged> Channel<B> {
 
     /// Sends, whatever the credit. After [`close`](Self::close) it is dropped.
     pub fn send(&self, element: StreamElement<B>) {
-        if self.closed.load(Ordering::Acquire) {
-            return;
-        }
         let bytes = match &element {
             StreamElement::Batch(b) => b.bytes(),
             StreamElement::Control(_) => 0,
         };
-        self.bytes.fetch_add(bytes, Ordering::AcqRel);
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        // Looked at under the lock, so that nothing gets in behind the clearing of a close.
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        self.bytes.fetch_add(bytes, Ordering::AcqRel);
         queue.push_back((element, bytes));
         self.elements.store(queue.len(), Ordering::Release);
         drop(queue);
@@ -106,3 +107,6 @@ impl<B: Exchanged> Channel<B> {
         self.ends.sender.wake_by_ref();
     }
 }
+
+#[cfg(test)]
+mod tests;

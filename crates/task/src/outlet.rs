@@ -54,6 +54,8 @@ pub struct Outlet<B> {
     buffers: Vec<B>,
     lanes: Vec<Lane<B>>,
     buffered: bool,
+    /// Nothing follows the end: receivers do not look behind it, so what is sent would only pile up.
+    ended: bool,
 }
 
 impl<B: Exchanged> Outlet<B> {
@@ -61,7 +63,7 @@ impl<B: Exchanged> Outlet<B> {
     pub fn new(route: Box<dyn Route<B>>, channels: Vec<Arc<Channel<B>>>) -> Self {
         let buffers = channels.iter().map(|_| B::default()).collect();
         let lanes = channels.into_iter().map(|channel| Lane { channel, waiting: VecDeque::new() }).collect();
-        Outlet { route, buffers, lanes, buffered: false }
+        Outlet { route, buffers, lanes, buffered: false, ended: false }
     }
 
     /// Sends the buffers for which `due` holds.
@@ -99,6 +101,10 @@ impl<B: Exchanged> Push<B> for Outlet<B> {
     }
 
     fn control(&mut self, control: Control) -> Result<Flow> {
+        if self.ended {
+            return Ok(self.flow());
+        }
+        self.ended = control == Control::End;
         self.send_buffers(|_, _| true);
         self.lanes.iter_mut().for_each(|lane| lane.send(StreamElement::Control(control)));
         Ok(self.flow())
@@ -121,3 +127,6 @@ impl<B: Exchanged> Stage<B> for Outlet<B> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,11 +27,14 @@ impl<T, K, F> KeyGroupRoute<T, K, F> {
 impl<T: Send + 'static, K: Hash, F: FnMut(&T) -> K + Send> Route<Records<T>> for KeyGroupRoute<T, K, F> {
     fn split(&mut self, batch: Records<T>, lanes: &mut [Records<T>]) -> Result<()> {
         let parallelism = lanes.len() as u32;
-        // Room for an even share and some more, so that the rows' pushes seldom grow a vector.
-        let share = batch.len() / lanes.len() + batch.len() / 8 + 8;
-        for lane in lanes.iter_mut() {
-            lane.values.reserve(share);
-            lane.times.reserve(share);
+        // Room for an even share and a little more, so that pushes seldom grow a vector; small shares grow by themselves,
+        // or a thousand lanes would hold room for far more rows than there are.
+        let share = batch.len() / lanes.len();
+        if share >= 8 {
+            for lane in lanes.iter_mut() {
+                lane.values.reserve(share + share / 8);
+                lane.times.reserve(share + share / 8);
+            }
         }
         for (value, time) in batch {
             let owner = KeyGroup::of_hash(hash_key(&(self.key)(&value))).owner(parallelism);
@@ -57,20 +60,16 @@ impl RebalanceRoute {
 /// How many rows go to one receiver before it is the next one's turn, where a batch is larger.
 const TURN_ROWS: usize = 1024;
 
-impl<T: Send + 'static> Route<Records<T>> for RebalanceRoute
-where
-    Records<T>: Exchanged,
-{
-    fn split(&mut self, mut batch: Records<T>, lanes: &mut [Records<T>]) -> Result<()> {
+impl<T: Send + 'static> Route<Records<T>> for RebalanceRoute {
+    fn split(&mut self, batch: Records<T>, lanes: &mut [Records<T>]) -> Result<()> {
         // At least one row each where there are as many, at most a turn's.
         let turn = batch.len().div_ceil(lanes.len()).clamp(1, TURN_ROWS);
-        while !batch.is_empty() {
-            let rest_at = turn.min(batch.len());
-            let rest =
-                Records { values: batch.values.split_off(rest_at), times: batch.times.split_off(rest_at) };
-            let lane = self.next % lanes.len();
-            lanes[lane].append(std::mem::replace(&mut batch, rest));
-            self.next = (lane + 1) % lanes.len();
+        let (mut values, mut times) = (batch.values.into_iter(), batch.times.into_iter());
+        while values.len() > 0 {
+            let at = self.next % lanes.len();
+            lanes[at].values.extend(values.by_ref().take(turn));
+            lanes[at].times.extend(times.by_ref().take(turn));
+            self.next = at + 1;
         }
         Ok(())
     }
@@ -121,3 +120,6 @@ impl<T: Send + 'static, F: FnMut(&T, u32) -> u32 + Send> Route<Records<T>> for C
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
