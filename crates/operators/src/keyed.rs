@@ -7,6 +7,7 @@
 //! Timers fire in the order of their times, ties in the order of keys, for every time at or before the watermark (or the
 //! clock), those too that are set while others fire. A timer is set once for a key and time, however often it is asked for.
 
+mod ahead;
 mod broadcast;
 mod co_process;
 mod context;
@@ -27,7 +28,7 @@ use crate::rows::Rows;
 use flugs_batch::{Batch, Key, Record, Records};
 use flugs_state::{KeyedStore, SnapshotTable};
 use flugs_task::{OpenContext, Operator, Output, Progress};
-use flugs_types::{Error, Result, Timestamp};
+use flugs_types::{Error, Result, Timestamp, hash_key};
 
 /// How many timers fire in one slice.
 const TIMERS_PER_SLICE: usize = 1024;
@@ -140,7 +141,7 @@ fn fire<F: KeyedFunction>(
         let Some((time, key)) = runtime.timers(domain).pop_due(upto) else { return Ok(true) };
         // As in Flink, what a processing-time timer collects has no event time.
         out.set_time(if domain == TimeDomain::EventTime { time } else { Timestamp::MIN });
-        function.on_timer(Timer { time, domain }, &mut runtime.context(&key, time), out)?;
+        function.on_timer(Timer { time, domain }, &mut runtime.context(&key, hash_key(&key), time), out)?;
         if !out.is_ready() {
             break;
         }

@@ -27,6 +27,13 @@ impl<T> Default for RecordsRest<T> {
     }
 }
 
+impl<T> RecordsRest<T> {
+    /// The rows that are left.
+    pub(crate) fn values(&self) -> &[T] {
+        self.values.as_slice()
+    }
+}
+
 impl<T> Iterator for RecordsRest<T> {
     type Item = (T, Timestamp);
 

@@ -1,5 +1,6 @@
 //! Functions over a keyed stream and a broadcast one.
 
+use super::ahead::for_each_keyed;
 use super::{KeyedContext, KeyedFunction, KeyedOperator, KeyedRuntime, OpenKeyed, Timer};
 use crate::broadcast::{BroadcastStates, OpenBroadcast, OpensState};
 use crate::collector::{Collector, for_each};
@@ -151,9 +152,8 @@ where
     ) -> Result<()> {
         let function = self.function.opened()?;
         match rest {
-            EitherRest::Left(rest) => for_each(rest, out, |value, time, out| {
-                let key = self.selector.key(&value);
-                function.process(value, &self.states, &mut runtime.context(&key, time), out)
+            EitherRest::Left(rest) => for_each_keyed(rest, &self.selector, runtime, out, |value, cx, out| {
+                function.process(value, &self.states, cx, out)
             }),
             EitherRest::Right(rest) => for_each(rest, out, |value, timestamp, out| {
                 let mut cx = KeyedBroadcastContext { runtime, timestamp };

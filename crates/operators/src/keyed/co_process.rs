@@ -1,8 +1,9 @@
 //! Functions over two streams that are keyed alike.
 
+use super::ahead::for_each_keyed;
 use super::open::Opens;
 use super::{KeyedContext, KeyedFunction, KeyedOperator, KeyedRuntime, OpenKeyed, Timer};
-use crate::collector::{Collector, for_each};
+use crate::collector::Collector;
 use crate::key::KeySelector;
 use crate::opening::Opening;
 use crate::rows::EitherRest;
@@ -106,15 +107,14 @@ where
         out: &mut Collector<'_, F::Out>,
     ) -> Result<()> {
         let function = self.function.opened()?;
+        let (first, second) = &self.selectors;
         match rest {
-            EitherRest::Left(rest) => for_each(rest, out, |value, time, out| {
-                let key = self.selectors.0.key(&value);
-                function.process1(value, &mut runtime.context(&key, time), out)
-            }),
-            EitherRest::Right(rest) => for_each(rest, out, |value, time, out| {
-                let key = self.selectors.1.key(&value);
-                function.process2(value, &mut runtime.context(&key, time), out)
-            }),
+            EitherRest::Left(rest) => {
+                for_each_keyed(rest, first, runtime, out, |value, cx, out| function.process1(value, cx, out))
+            }
+            EitherRest::Right(rest) => {
+                for_each_keyed(rest, second, runtime, out, |value, cx, out| function.process2(value, cx, out))
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use super::KeyedRuntime;
 use flugs_batch::Key;
 use flugs_state::{KeyedAccess, TimerTable};
-use flugs_types::{Timestamp, hash_key};
+use flugs_types::Timestamp;
 use std::ops::{Deref, DerefMut};
 
 /// The state, the timers and the time of the key of one row or timer.
@@ -18,9 +18,9 @@ pub struct KeyedContext<'a, K> {
 
 impl<'a, K: Key> KeyedContext<'a, K> {
     #[inline]
-    pub(super) fn new(runtime: &'a mut KeyedRuntime<K>, key: &'a K, timestamp: Timestamp) -> Self {
+    pub(super) fn new(runtime: &'a mut KeyedRuntime<K>, key: &'a K, hash: u64, timestamp: Timestamp) -> Self {
         let KeyedRuntime { store, event_timers, processing_timers, time, .. } = runtime;
-        let access = KeyedAccess::with_hash(store, key, hash_key(key), *time);
+        let access = KeyedAccess::with_hash(store, key, hash, *time);
         KeyedContext { access, event_timers, processing_timers, timestamp }
     }
 

@@ -1,8 +1,9 @@
 //! Functions over a keyed stream.
 
+use super::ahead::for_each_keyed;
 use super::open::Opens;
 use super::{KeyedContext, KeyedFunction, KeyedOperator, KeyedRuntime, OpenKeyed, Timer};
-use crate::collector::{Collector, for_each};
+use crate::collector::Collector;
 use crate::key::KeySelector;
 use crate::opening::Opening;
 use crate::rows::RecordsRest;
@@ -92,10 +93,7 @@ where
         out: &mut Collector<'_, F::Out>,
     ) -> Result<()> {
         let function = self.function.opened()?;
-        for_each(rest, out, |value, time, out| {
-            let key = self.selector.key(&value);
-            function.process(value, &mut runtime.context(&key, time), out)
-        })
+        for_each_keyed(rest, &self.selector, runtime, out, |value, cx, out| function.process(value, cx, out))
     }
 
     fn on_timer(

@@ -34,8 +34,13 @@ impl<K: Key> KeyedRuntime<K> {
 
     /// What a function sees of this key.
     #[inline]
-    pub(crate) fn context<'a>(&'a mut self, key: &'a K, timestamp: Timestamp) -> KeyedContext<'a, K> {
-        KeyedContext::new(self, key, timestamp)
+    pub(super) fn context<'a>(
+        &'a mut self,
+        key: &'a K,
+        hash: u64,
+        timestamp: Timestamp,
+    ) -> KeyedContext<'a, K> {
+        KeyedContext::new(self, key, hash, timestamp)
     }
 
     /// The store, to be walked through.

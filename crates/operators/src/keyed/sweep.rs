@@ -121,8 +121,8 @@ impl Sweeper {
             self.running = Some((usize::MAX, time.processing_time));
         }
         let Some((left, began)) = self.running else { return };
-        // What a table holds is at least what a look through it spends.
-        let left = left.min(store.tables().iter().map(|table| table.bytes()).sum());
+        // A look through a table spends what it holds, and a little for each of its parts.
+        let left = left.min(store.bytes().saturating_mul(2));
         let mut fuel = Fuel(SLICE_BYTES);
         store.sweep(&mut fuel, time);
         let left = left.saturating_sub(SLICE_BYTES);
