@@ -25,7 +25,7 @@ pub(crate) enum Added {
     /// It is in a session, and the timer stays.
     Within,
     /// It is in a session, and the timer must come sooner.
-    Sooner { before: Option<Timestamp>, now: Timestamp },
+    Sooner(Timestamp),
     /// Its time is over.
     Late,
 }
@@ -101,9 +101,8 @@ impl<Acc> KeySessions<Acc> {
         if self.armed <= end && self.armed != Timestamp::MAX {
             return Added::Within;
         }
-        let before = (self.armed != Timestamp::MAX).then_some(self.armed);
         self.armed = end;
-        Added::Sooner { before, now: end }
+        Added::Sooner(end)
     }
 
     /// Takes out the session whose last instant is `time`, at which the timer has come.
@@ -115,6 +114,11 @@ impl<Acc> KeySessions<Acc> {
         }
         let at = self.others.iter().position(|(window, _)| window.max_timestamp() <= time)?;
         Some(self.others.swap_remove(at))
+    }
+
+    /// When the key's timer comes.
+    pub(crate) fn armed(&self) -> Timestamp {
+        self.armed
     }
 
     /// Sets the timer for the first session to end; `None` if there is no session.

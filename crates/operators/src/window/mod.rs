@@ -24,6 +24,7 @@ mod open_window;
 mod reached;
 mod reduce;
 mod session;
+mod session_ends;
 mod sessions;
 mod sliced;
 mod slices;

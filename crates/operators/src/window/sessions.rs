@@ -2,18 +2,19 @@
 //!
 //! The sessions of a key stand in one cell; nearly always there is one. A key has one timer, which is not moved when its session
 //! grows: when it comes, it is set again for where the session ends by then. A session thus costs a timer for each gap that
-//! it lasts at most, and not one for each row.
+//! it lasts at most, and not one for each row. The timer stands in the cell too; what finds it is an index in memory.
 
 use super::assigner::{WindowAssigner, WindowShape};
 use super::key_sessions::{Added, KeySessions};
 use super::reached::Reached;
+use super::session_ends::SessionEnds;
 use super::time_window::{TimeWindow, micros};
 use super::{LATE_RECORDS, OUTPUT_ROWS, no_event_time};
 use crate::TimeDomain;
 use crate::collector::Traffic;
 use crate::{AggregateFunction, KeySelector};
 use flugs_batch::{Barrier, Record, Records};
-use flugs_state::{KeyedTable, SnapshotTable, TimerTable};
+use flugs_state::{KeyedTable, SnapshotTable};
 use flugs_task::{Counter, OpenContext, Operator, Output, Progress};
 use flugs_types::{Error, Result, Timestamp, hash_key};
 use std::time::Duration;
@@ -21,9 +22,14 @@ use std::time::Duration;
 /// How many timers are looked at in one step.
 const STEP_TIMERS: usize = 8192;
 
+/// How long the spans are in which the ends of sessions are kept whose gaps differ, in microseconds.
+const DYNAMIC_SPAN: i64 = 1_000_000;
+/// The shortest that they are.
+const SPAN_MIN: i64 = 1_000;
+
 struct Opened<K, Acc> {
     sessions: KeyedTable<K, KeySessions<Acc>>,
-    timers: TimerTable<K>,
+    ends: SessionEnds<K>,
     reached: Reached,
     late_dropped: Counter,
 }
@@ -99,23 +105,19 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SessionWindowOperator<S, A,
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         let (key_of, aggregate, windows) = (&self.key_of, &self.aggregate, &self.windows);
         let watermark = self.watermark;
-        let (mut late, mut moved) = (Vec::new(), Vec::new());
+        let (mut late, mut sooner) = (Vec::new(), Vec::new());
         opened.sessions.for_each_row(
             values.len(),
             |row| key_of.key(&values[row]),
             KeySessions::new,
             |row, sessions| match sessions.add(aggregate, windows[row], &values[row], watermark) {
                 Added::Within => {}
-                Added::Sooner { before, now } => moved.push((row, before, now)),
+                Added::Sooner(time) => sooner.push((row, time)),
                 Added::Late => late.push(row as u32),
             },
         );
-        for (row, before, now) in moved {
-            let key = key_of.key(&values[row]);
-            if let Some(before) = before {
-                opened.timers.delete(before, &key);
-            }
-            opened.timers.register(now, key);
+        for (row, time) in sooner {
+            opened.ends.push(time, key_of.key(&values[row]));
         }
         for &row in &late {
             let key = key_of.key(&values[row as usize]);
@@ -140,17 +142,18 @@ where
         let mut results = Records::new();
         let mut progress = Progress::Done;
         let mut looked_at = 0;
-        while let Some((time, key)) = opened.timers.pop_due(self.watermark) {
+        while let Some((time, key)) = opened.ends.pop_due(self.watermark) {
             let hash = hash_key(&key);
-            let Some(sessions) = opened.sessions.get_mut_hashed(hash, &key) else { continue };
+            let Some(sessions) = opened.sessions.get_mut_hashed(hash, &key).filter(|s| s.armed() == time)
+            else {
+                continue;
+            };
             if let Some((window, acc)) = sessions.take_ended(time) {
                 let result = (self.emit)(&key, window, self.aggregate.result(&acc));
                 results.push(result, window.max_timestamp());
             }
             match sessions.arm() {
-                Some(next) => {
-                    opened.timers.register(next, key);
-                }
+                Some(next) => opened.ends.push(next, key),
                 None => {
                     opened.sessions.remove_hashed(hash, &key);
                 }
@@ -184,12 +187,10 @@ where
         let reached = Reached::open(context)?;
         self.watermark = reached.watermark();
         self.traffic.open(context);
-        self.opened = Some(Opened {
-            sessions: context.state.keyed("window.sessions")?,
-            timers: context.state.timers("window.event-timers")?,
-            reached,
-            late_dropped: context.counter(LATE_RECORDS),
-        });
+        let sessions: KeyedTable<S::Key, KeySessions<A::Acc>> = context.state.keyed("window.sessions")?;
+        let mut ends = SessionEnds::new(self.gap.unwrap_or(DYNAMIC_SPAN).max(SPAN_MIN));
+        sessions.iter().for_each(|(key, of_key)| ends.push(of_key.armed(), key.clone()));
+        self.opened = Some(Opened { sessions, ends, reached, late_dropped: context.counter(LATE_RECORDS) });
         Ok(())
     }
 
@@ -223,7 +224,7 @@ where
 
     fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
         match &mut self.opened {
-            Some(opened) => vec![opened.reached.table(), &mut opened.sessions, &mut opened.timers],
+            Some(opened) => vec![opened.reached.table(), &mut opened.sessions],
             None => Vec::new(),
         }
     }

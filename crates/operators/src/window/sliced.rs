@@ -1,7 +1,7 @@
 //! Windows that are the same for all keys, with an aggregate.
 //!
 //! Rows are added to the slice that they are in ([`Slices`]): a table of keys that is found once for a run of rows. When the
-//! watermark passes a window's end, its slices are merged (one slice is read as it stands) and the results are
+//! watermark passes a window's end, its slices are merged, stripe by stripe (one slice is read as it stands), and the results are
 //! handed on in bounded batches; then slices that no window needs any more are dropped as a whole. No key is looked at
 //! before its window fires.
 //!
@@ -16,18 +16,17 @@ use super::{LATE_RECORDS, OUTPUT_ROWS, no_event_time};
 use crate::TimeDomain;
 use crate::collector::Traffic;
 use crate::{AggregateFunction, KeySelector};
-use flugs_batch::{Barrier, Record, Records};
-use flugs_state::{Fuel, KeyedTable, PaneTable, SnapshotTable};
+use flugs_batch::{Barrier, Key, Record, Records};
+use flugs_state::{Fuel, PaneTable, SnapshotTable};
 use flugs_task::{Counter, OpenContext, Operator, Output, Progress};
-use flugs_types::{Clock, Error, KeyGroupRange, Result, Timestamp, hash_key};
+use flugs_types::{Clock, Error, KeyHasher, Result, Timestamp, hash_key};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How much of the tables is read in one step while a window fires, in bytes.
 const STEP_BYTES: usize = 512 * 1024;
-
-/// How many entries of a slice are merged at once.
-const MERGE_ROWS: usize = 1024;
 
 /// Rows that stand in turn and are of the same slice.
 #[derive(Debug, Clone, Copy)]
@@ -40,13 +39,21 @@ struct Run {
 /// A window that is giving its results.
 struct Firing {
     window: TimeWindow,
-    /// The slices that are not merged yet, last first.
-    slices: Vec<Timestamp>,
-    /// Where the results are read: from the only slice, or what was merged.
-    only: Option<Timestamp>,
-    /// The place within the table that is read.
+    /// Its slices and how far each was read.
+    slices: Vec<Reading>,
+}
+
+/// How far a slice was read.
+struct Reading {
+    slice: Timestamp,
+    /// The place in the table, as [`KeyedTable::sweep`] counts; [`ENDED`] at the end.
     cursor: u64,
 }
+
+const ENDED: u64 = u64::MAX;
+
+/// A sweep with this ends at the first border.
+const ONE_SHARD: Fuel = Fuel(1);
 
 /// The rows of a batch that change results which were given already.
 struct Updates<T> {
@@ -57,8 +64,6 @@ struct Updates<T> {
 struct Opened<K, Acc> {
     slices: PaneTable<K, Timestamp, Acc>,
     reached: Reached,
-    /// The slices of the window that fires, merged.
-    merged: KeyedTable<K, Acc>,
     clock: Arc<dyn Clock>,
     late_dropped: Counter,
 }
@@ -85,6 +90,8 @@ pub struct SlicedWindowOperator<S: KeySelector<A::In>, A: AggregateFunction, F> 
     firing: Option<Firing>,
     updates: Option<Updates<A::In>>,
     runs: Vec<Run>,
+    /// Keys of the firing window that are merged and not given yet.
+    stripe: HashMap<S::Key, A::Acc, BuildHasherDefault<StripeHasher>>,
     traffic: Traffic,
 }
 
@@ -126,6 +133,7 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
             firing: None,
             updates: None,
             runs: Vec::new(),
+            stripe: HashMap::default(),
             traffic: Traffic::default(),
         }
     }
@@ -237,33 +245,54 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
         Ok(())
     }
 
-    /// Merges a part of the firing window's slices. Says whether there is more to merge.
-    fn merge(&mut self, firing: &mut Firing, fuel: &mut Fuel) -> Result<bool> {
+    /// Merges the next stripe of the firing window's slices: keys whose hashes stand together. Says whether it was the last.
+    ///
+    /// Tables of the same key groups show their keys in the order of the same places, and a step of a sweep ends at a
+    /// border that finer tables have too. So when all slices were read up to the furthest of them, each key that was seen
+    /// was seen in all; and what is merged at a time stays in the processor's caches, however large the slices are.
+    fn merge_stripe(&mut self, firing: &mut Firing, fuel: &mut Fuel) -> Result<bool> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
-        let Some(slice) = firing.slices.last() else { return Ok(false) };
-        let Some(table) = opened.slices.existing_mut(slice) else {
-            firing.slices.pop();
-            return Ok(true);
-        };
-        let mut part: Vec<(S::Key, A::Acc)> = Vec::with_capacity(MERGE_ROWS);
-        let mut some = Fuel(MERGE_ROWS * size_of::<(S::Key, A::Acc)>());
-        fuel.spend(some.0);
-        let read = |key: &S::Key, acc: &A::Acc| {
-            part.push((key.clone(), acc.clone()));
-            false
-        };
-        if table.sweep(&mut firing.cursor, &mut some, read, |_, _| true) {
-            firing.cursor = 0;
-            firing.slices.pop();
+        let (aggregate, stripe) = (&self.aggregate, &mut self.stripe);
+        let mut border = firing.slices.iter().map(|r| r.cursor).max().unwrap_or(ENDED).saturating_add(1);
+        while firing.slices.iter().any(|r| r.cursor < border) {
+            for Reading { slice, cursor } in &mut firing.slices {
+                let Some(table) = opened.slices.existing_mut(slice) else {
+                    *cursor = ENDED;
+                    continue;
+                };
+                while *cursor < border {
+                    let add = |key: &S::Key, acc: &A::Acc| {
+                        fuel.spend(size_of::<(S::Key, A::Acc)>());
+                        match stripe.get_mut(key) {
+                            Some(whole) => aggregate.merge(whole, acc.clone()),
+                            None => {
+                                stripe.insert(key.clone(), acc.clone());
+                            }
+                        }
+                        false
+                    };
+                    if table.sweep(cursor, &mut { ONE_SHARD }, add, |_, _| true) {
+                        *cursor = ENDED;
+                    }
+                    border = border.max(*cursor);
+                }
+            }
         }
-        let aggregate = &self.aggregate;
-        opened.merged.for_each_row_ref(
-            part.len(),
-            |row| &part[row].0,
-            || aggregate.create(),
-            |row, acc| aggregate.merge(acc, part[row].1.clone()),
-        );
-        Ok(true)
+        Ok(border == ENDED)
+    }
+}
+
+/// Tables in which keys of one stripe lie, whose hashes begin with the same bits: other bits are put in front.
+#[derive(Default)]
+struct StripeHasher(KeyHasher);
+
+impl Hasher for StripeHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.finish().rotate_left(32)
     }
 }
 
@@ -279,41 +308,45 @@ where
     F: FnMut(&S::Key, TimeWindow, A::Out) -> O + Send + 'static,
     O: Record,
 {
-    /// Gives a part of the firing window's results. Says whether it gave the last of them.
-    fn give(&mut self, firing: &mut Firing, fuel: &mut Fuel, out: &mut Output<Records<O>>) -> Result<bool> {
+    /// Gives a part of the results of a window that is one slice. Says whether it gave the last of them.
+    fn give_slice(
+        &mut self,
+        firing: &mut Firing,
+        fuel: &mut Fuel,
+        out: &mut Output<Records<O>>,
+    ) -> Result<bool> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
-        let table = match &firing.only {
-            Some(slice) => opened.slices.existing_mut(slice),
-            None => Some(&mut opened.merged),
-        };
-        let Some(table) = table else { return Ok(true) };
-        let (aggregate, emit, window) = (&self.aggregate, &mut self.emit, firing.window);
-        let time = window.max_timestamp();
-        let mut rows = Records::with_capacity(table.len().min(OUTPUT_ROWS));
-        let mut pushed = Ok(());
-        let mut some = Fuel(OUTPUT_ROWS * size_of::<(S::Key, A::Acc)>());
-        fuel.spend(some.0);
-        let traffic = &self.traffic;
-        let mut push = |rows: Records<O>| -> Result<()> {
-            traffic.gave(rows.len());
-            out.push(rows).map(|_| ())
-        };
-        let ahead = &self.ahead;
+        let [Reading { slice, cursor }] = &mut firing.slices[..] else { return Ok(true) };
+        let Some(table) = opened.slices.existing_mut(slice) else { return Ok(true) };
+        let mut results = Results::new(firing.window, &mut self.emit, &self.ahead, &self.traffic, out);
+        let aggregate = &self.aggregate;
         let read = |key: &S::Key, acc: &A::Acc| {
-            if !ahead.is_empty() && ahead.was_done(hash_key(key), time) {
-                return false;
-            }
-            rows.push(emit(key, window, aggregate.result(acc)), time);
-            if rows.len() >= OUTPUT_ROWS && pushed.is_ok() {
-                pushed = push(std::mem::take(&mut rows));
-            }
+            results.give(key, || aggregate.result(acc));
             false
         };
-        let ended = table.sweep(&mut firing.cursor, &mut some, read, |_, _| true);
-        pushed?;
-        if !rows.is_empty() {
-            push(rows)?;
+        let mut some = Fuel(OUTPUT_ROWS * size_of::<(S::Key, A::Acc)>());
+        fuel.spend(some.0);
+        let ended = table.sweep(cursor, &mut some, read, |_, _| true);
+        results.finish()?;
+        Ok(ended)
+    }
+
+    /// Likewise of a window that is several.
+    fn give_stripe(
+        &mut self,
+        firing: &mut Firing,
+        fuel: &mut Fuel,
+        out: &mut Output<Records<O>>,
+    ) -> Result<bool> {
+        let mut ended = false;
+        while !ended && self.stripe.len() < OUTPUT_ROWS / 2 && !fuel.is_spent() {
+            ended = self.merge_stripe(firing, fuel)?;
         }
+        let mut results = Results::new(firing.window, &mut self.emit, &self.ahead, &self.traffic, out);
+        for (key, acc) in self.stripe.drain() {
+            results.give(&key, || self.aggregate.result(&acc));
+        }
+        results.finish()?;
         Ok(ended)
     }
 
@@ -321,15 +354,14 @@ where
     fn fire(&mut self, out: &mut Output<Records<O>>) -> Result<Progress> {
         let mut fuel = Fuel(STEP_BYTES);
         while let Some(mut firing) = self.firing.take().or_else(|| self.begin_firing()) {
-            if self.merge(&mut firing, &mut fuel)? || !self.give(&mut firing, &mut fuel, out)? {
-                self.firing = Some(firing);
-            } else {
-                if firing.only.is_none()
-                    && let Some(opened) = &mut self.opened
-                {
-                    opened.merged.clear();
-                }
+            let ended = match firing.slices.len() {
+                1 => self.give_slice(&mut firing, &mut fuel, out)?,
+                _ => self.give_stripe(&mut firing, &mut fuel, out)?,
+            };
+            if ended {
                 self.move_on(firing.window.max_timestamp())?;
+            } else {
+                self.firing = Some(firing);
             }
             if !out.is_ready() || fuel.is_spent() {
                 return Ok(Progress::More);
@@ -342,16 +374,9 @@ where
 
     fn begin_firing(&self) -> Option<Firing> {
         let window = self.next.filter(|w| w.max_timestamp() <= self.time)?;
-        let mut slices = self.slices_with_rows(&self.opened.as_ref()?.slices, window);
-        let only = match slices[..] {
-            [only] => {
-                slices.clear();
-                Some(only)
-            }
-            _ => None,
-        };
-        slices.reverse();
-        Some(Firing { window, slices, only, cursor: 0 })
+        let slices = self.slices_with_rows(&self.opened.as_ref()?.slices, window);
+        let slices = slices.into_iter().map(|slice| Reading { slice, cursor: 0 }).collect();
+        Some(Firing { window, slices })
     }
 
     /// Adds rows of windows that have fired, and gives the new results of their keys.
@@ -439,7 +464,6 @@ where
         self.opened = Some(Opened {
             slices: context.state.panes("window.slices")?,
             reached,
-            merged: KeyedTable::new("merged", KeyGroupRange::of(context.ident.subtask)),
             clock: Arc::clone(context.clock),
             late_dropped: context.counter(LATE_RECORDS),
         });
@@ -517,6 +541,56 @@ where
             Some(opened) => vec![opened.reached.table(), &mut opened.slices],
             None => Vec::new(),
         }
+    }
+}
+
+/// The results of a window on their way out, in bounded batches.
+struct Results<'a, F, O> {
+    window: TimeWindow,
+    emit: &'a mut F,
+    ahead: &'a Ahead,
+    traffic: &'a Traffic,
+    out: &'a mut Output<Records<O>>,
+    rows: Records<O>,
+    pushed: Result<()>,
+}
+
+impl<'a, F, O: Record> Results<'a, F, O> {
+    fn new(
+        window: TimeWindow,
+        emit: &'a mut F,
+        ahead: &'a Ahead,
+        traffic: &'a Traffic,
+        out: &'a mut Output<Records<O>>,
+    ) -> Self {
+        Results { window, emit, ahead, traffic, out, rows: Records::new(), pushed: Ok(()) }
+    }
+
+    #[inline]
+    fn give<K: Key, R>(&mut self, key: &K, result: impl FnOnce() -> R)
+    where
+        F: FnMut(&K, TimeWindow, R) -> O,
+    {
+        let time = self.window.max_timestamp();
+        if !self.ahead.is_empty() && self.ahead.was_done(hash_key(key), time) {
+            return;
+        }
+        self.rows.push((self.emit)(key, self.window, result()), time);
+        if self.rows.len() >= OUTPUT_ROWS {
+            self.hand_on();
+        }
+    }
+
+    fn hand_on(&mut self) {
+        if self.pushed.is_ok() && !self.rows.is_empty() {
+            self.traffic.gave(self.rows.len());
+            self.pushed = self.out.push(std::mem::take(&mut self.rows)).map(|_| ());
+        }
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.hand_on();
+        self.pushed
     }
 }
 

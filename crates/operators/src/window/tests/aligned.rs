@@ -153,8 +153,13 @@ fn a_window_with_many_keys_is_given_in_bounded_batches() {
     let script = [Step::Rows(first), Step::Rows(second), Step::Watermark(i64::MAX)];
     for mode in [Mode::Batches, Mode::Refusing, Mode::Rescaling] {
         let given = subject.run(&script, mode).unwrap();
-        assert_eq!(given.rows.len(), 3 * 40_000);
-        assert_eq!(given.rows.iter().map(|((_, n), _)| n).sum::<u64>(), 4 * 40_000);
+        // Rows at 5 and at 15: one in [-10, 10), both in [0, 20), one in [10, 30).
+        let expected: Vec<_> = [(9, 1), (19, 2), (29, 1)]
+            .into_iter()
+            .flat_map(|(time, n)| (0..40_000).map(move |key| (time, (key, n))))
+            .collect();
+        let rows: Vec<_> = given.rows.iter().map(|&(row, time)| (time, row)).collect();
+        assert_eq!(sorted(&rows), expected, "{mode:?}");
         assert!(given.largest <= OUTPUT_ROWS, "{}", given.largest);
     }
 }
