@@ -64,6 +64,63 @@ pub mod task {
 }
 
 /// Tests of operators and of whole jobs, under virtual time and injected faults.
+///
+/// A whole job runs in a plain test, in milliseconds. The test says what comes in, how far event time is, and when the
+/// process dies:
+///
+/// ```
+/// use flugs::prelude::*;
+/// use flugs::testing::{TestJob, TestSource};
+///
+/// # fn main() -> flugs::Result<()> {
+/// let (clicks, counts) = (TestSource::<String>::new(), MemorySink::new());
+/// let (source, sink) = (clicks.clone(), counts.clone());
+/// let mut job = TestJob::start(move |env| {
+///     let minute = TumblingEventTimeWindows::of(Duration::from_secs(60));
+///     let users = source.stream(env, "clicks").key_by(|user| user.clone());
+///     users.window(minute).count().sink_to(sink.clone(), "counts");
+/// })?;
+///
+/// for (user, second) in [("ann", 5), ("bob", 10), ("ann", 59), ("ann", 60)] {
+///     clicks.push_at(user.to_owned(), Timestamp::from_secs(second));
+/// }
+/// job.checkpoint()?;
+/// assert!(counts.is_empty(), "no window is over yet");
+///
+/// job.rescale(3)?; // the windows go to where their keys are now
+/// job.fail_and_restore()?;
+/// clicks.watermark(Timestamp::from_secs(60));
+/// job.checkpoint()?;
+/// let mut rows = counts.rows();
+/// rows.sort();
+/// assert_eq!(rows, [("ann".to_owned(), 2), ("bob".to_owned(), 1)]);
+///
+/// clicks.end();
+/// job.finish()?;
+/// assert_eq!(counts.rows().len(), 3);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// One operator alone is driven by a harness; [`Case`](testing::Case) replays what happens to it row by row, all at once,
+/// with a restore after every step, and so on:
+///
+/// ```
+/// use flugs::operators::Map;
+/// use flugs::testing::OperatorHarness;
+/// use flugs::Timestamp;
+///
+/// # fn main() -> flugs::Result<()> {
+/// let mut double = OperatorHarness::new(Map::new(|n: u64| n * 2))?;
+/// double.push([(1, Timestamp::EPOCH), (2, Timestamp::EPOCH)])?;
+/// double.watermark(Timestamp::from_secs(1))?;
+/// assert_eq!(double.output().values, [2, 4]);
+/// assert_eq!(double.watermarks(), [Timestamp::from_secs(1)]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`simulation`](testing::simulation) runs a job under faults of everything that surrounds it, by seed.
 pub mod testing {
     pub use flugs_testkit::*;
 }

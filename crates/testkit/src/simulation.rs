@@ -295,3 +295,10 @@ impl SimulatedCluster {
         }
     }
 }
+
+impl Drop for SimulatedCluster {
+    fn drop(&mut self) {
+        // Where a run ended before its job, tasks and their wakers hold each other.
+        self.simulation.crash();
+    }
+}
