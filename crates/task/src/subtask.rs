@@ -349,7 +349,10 @@ impl<H: Batch> SubtaskTask<H> {
             _ if capturing => Step::Again,
             Flow::Full => Step::Wait,
             Flow::Yield => Step::Again,
-            Flow::Ready if self.core.is_drained() && self.awaited.is_some() => Step::Again,
+            // It came to rest only now.
+            Flow::Ready if self.core.is_drained() && self.awaited.is_some() && !self.core.snapshotting() => {
+                Step::Again
+            }
             Flow::Ready if self.core.is_drained() || (starved && self.gate.is_empty()) => {
                 next.map_or(Step::Wait, Step::WaitUntil)
             }
@@ -377,3 +380,6 @@ impl<H> Drop for SubtaskTask<H> {
         self.gate.close_all();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,6 +90,7 @@ impl Valve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn at(t: i64) -> Timestamp {
         Timestamp(t)
@@ -145,5 +146,80 @@ mod tests {
         out.clear();
         valve.watermark_of(1, Timestamp::MAX, |c| out.push(c));
         assert_eq!(out, [Control::Active, Control::Watermark(Timestamp::MAX)]);
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Said {
+        Watermark(i64),
+        Idle,
+        Active,
+        Ended,
+    }
+
+    fn said() -> impl Strategy<Value = (usize, Said)> {
+        let what = prop_oneof![
+            4 => (0i64..20).prop_map(Said::Watermark),
+            2 => Just(Said::Idle),
+            1 => Just(Said::Active),
+            1 => Just(Said::Watermark(i64::MAX)),
+            1 => Just(Said::Ended),
+        ];
+        (0usize..3, what)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn what_it_says_never_goes_back_and_never_passes_an_input_that_was_never_idle(
+            history in prop::collection::vec(said(), 0..40)
+        ) {
+            let (mut valve, mut inputs) = (Valve::new(3), [(i64::MIN, false, false); 3]);
+            let mut always_active = [true; 3];
+            let (mut watermark, mut idle) = (Timestamp::MIN, false);
+            for (i, said) in history {
+                let (time, is_idle, ended) = &mut inputs[i];
+                if *ended {
+                    continue;
+                }
+                let mut out = Vec::new();
+                match said {
+                    Said::Watermark(t) => {
+                        (*time, *is_idle) = ((*time).max(t), false);
+                        valve.watermark_of(i, at(t), |c| out.push(c));
+                    }
+                    Said::Idle | Said::Active => {
+                        *is_idle = matches!(said, Said::Idle);
+                        always_active[i] &= !*is_idle;
+                        valve.idleness_of(i, *is_idle, |c| out.push(c));
+                    }
+                    Said::Ended => {
+                        *ended = true;
+                        valve.ended(i, |c| out.push(c));
+                    }
+                }
+                for control in out {
+                    match control {
+                        Control::Watermark(t) => {
+                            prop_assert!(t > watermark && !idle);
+                            watermark = t;
+                        }
+                        Control::Idle | Control::Active => {
+                            prop_assert_ne!(idle, control == Control::Idle);
+                            idle = !idle;
+                        }
+                        _ => prop_assert!(false),
+                    }
+                }
+                let open = inputs.iter().filter(|(time, _, ended)| !ended && *time < i64::MAX);
+                prop_assert_eq!(idle, open.clone().count() > 0 && open.clone().all(|(_, idle, _)| *idle));
+                for ((time, _, ended), always) in inputs.iter().zip(always_active) {
+                    prop_assert!(!always || *ended || watermark.0 <= *time);
+                }
+                // No input that counts is behind for nothing: the slowest of them is reached.
+                let slowest = open.filter(|(_, idle, _)| !idle).map(|(time, _, _)| *time).min();
+                prop_assert!(slowest.is_none_or(|t| watermark.0 >= t));
+            }
+        }
     }
 }

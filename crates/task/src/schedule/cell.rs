@@ -7,11 +7,15 @@
 //!                        +------- step ends -------- Notified
 //! ```
 //! Only the thread that moved the state to `Running` touches the task; the lock is never contended.
+//!
+//! What was written before a wake must be seen by the step that answers it, also where the wake finds the cell queued or
+//! notified already and changes nothing. So every wake writes the state, and every move of the state by its
+//! runner is a swap, which reads the last wake.
 
 use super::{Slot, Step, Task, step_task};
 use flugs_types::Timestamp;
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Wake, Waker};
 
 const IDLE: u8 = 0;
@@ -31,8 +35,9 @@ pub(super) struct Cell {
     task: Mutex<Option<Box<dyn Task>>>,
     queue: Arc<dyn Queue>,
     pub(super) home: usize,
-    /// The earliest timer that is set for the task, in microseconds; `i64::MAX` where none is.
-    timer: AtomicI64,
+    /// The timers that are set for the task, earliest last. One that is set stays: a later wait than it sets no other,
+    /// so that waiting in turn for a near and a far time does not pile up timers.
+    timers: Mutex<Vec<Timestamp>>,
 }
 
 impl Cell {
@@ -42,14 +47,14 @@ impl Cell {
             task: Mutex::new(None),
             queue,
             home,
-            timer: AtomicI64::new(i64::MAX),
+            timers: Mutex::default(),
         })
     }
 
     /// Steps the task once. Only for a cell that was taken from its queue. Says until when it waits, if it does with
     /// a time that no timer is set for yet.
     pub(super) fn run(self: &Arc<Self>, now: Timestamp) -> Option<Timestamp> {
-        self.state.store(RUNNING, Ordering::Release);
+        self.state.swap(RUNNING, Ordering::AcqRel);
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         if task.is_none() {
             // Woken before it was started: starting wakes it again.
@@ -62,15 +67,12 @@ impl Cell {
         match step {
             Step::Done => self.state.store(DONE, Ordering::Release),
             Step::Again => {
-                self.state.store(QUEUED, Ordering::Release);
+                self.state.swap(QUEUED, Ordering::AcqRel);
                 self.queue.enqueue(self.clone());
             }
             Step::Wait => self.rest(),
             Step::WaitUntil(t) => {
-                let set = t.0 < self.timer.load(Ordering::Acquire);
-                if set {
-                    self.timer.store(t.0, Ordering::Release);
-                }
+                let set = self.set_timer(t);
                 self.rest();
                 return set.then_some(t);
             }
@@ -80,15 +82,34 @@ impl Cell {
 
     fn rest(self: &Arc<Self>) {
         if self.state.compare_exchange(RUNNING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            self.state.store(QUEUED, Ordering::Release);
+            self.state.swap(QUEUED, Ordering::AcqRel);
             self.queue.enqueue(self.clone());
         }
     }
 
-    /// Takes the task away; it is never stepped again and nobody is told.
+    fn lock_timers(&self) -> MutexGuard<'_, Vec<Timestamp>> {
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a timer, unless one that comes first is set.
+    fn set_timer(&self, at: Timestamp) -> bool {
+        let mut timers = self.lock_timers();
+        let first = timers.last().is_none_or(|earliest| at < *earliest);
+        if first {
+            timers.push(at);
+        }
+        first
+    }
+
+    /// Takes the task away, unless it is in a step; it is never stepped again and nobody is told.
     pub(super) fn kill(&self) -> Option<Box<dyn Task>> {
-        self.state.store(DONE, Ordering::Release);
-        self.task.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let mut task = match self.task.try_lock() {
+            Ok(task) => task,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        self.state.swap(DONE, Ordering::AcqRel);
+        task.take()
     }
 
     /// Whether a task is in it.
@@ -98,7 +119,7 @@ impl Cell {
 
     /// A timer of this cell has come due.
     pub(super) fn timer_fired(self: &Arc<Self>, at: Timestamp) {
-        let _ = self.timer.compare_exchange(at.0, i64::MAX, Ordering::AcqRel, Ordering::Acquire);
+        self.lock_timers().retain(|set| *set != at);
         self.wake_by_ref();
     }
 }
@@ -114,7 +135,8 @@ impl Wake for Cell {
             let next = match state {
                 IDLE => QUEUED,
                 RUNNING => NOTIFIED,
-                _ => return,
+                DONE => return,
+                same => same,
             };
             match self.state.compare_exchange_weak(state, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(IDLE) => return self.queue.enqueue(self.clone()),

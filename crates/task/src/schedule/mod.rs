@@ -86,3 +86,6 @@ pub(crate) fn panic_error(panic: &(dyn Any + Send)) -> Error {
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     Error::user(format!("panicked: {text}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,15 +2,17 @@
 //!
 //! Each worker has a queue; a woken task goes into its home worker's queue, so a task stays where its data is
 //! warm. A worker without work takes from the others' queues, then looks around for a moment, then parks. Wakes and timers
-//! unpark it. Tasks must not block; one that does holds up its worker, and the others take what waits behind it.
+//! unpark it; so does work that another worker does not come to at once. Tasks must not block; one that does holds up
+//! its worker, and the others take what waits behind it.
 
 use super::cell::{Cell, CellSlot, Queue};
 use super::{Scheduler, Slot};
 use flugs_types::{Clock, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
@@ -65,29 +67,77 @@ impl Worker {
         cell
     }
 
-    fn unpark(&self) {
-        if self.parked.swap(false, Ordering::SeqCst)
-            && let Some(thread) = self.thread.get()
-        {
+    /// Whether it was parked.
+    fn unpark(&self) -> bool {
+        let parked = self.parked.load(Ordering::SeqCst) && self.parked.swap(false, Ordering::SeqCst);
+        if let Some(thread) = self.thread.get().filter(|_| parked) {
             thread.unpark();
         }
+        parked
+    }
+
+    fn is_current(&self) -> bool {
+        self.thread.get().is_some_and(|thread| thread.id() == std::thread::current().id())
     }
 }
 
 struct Shared {
     workers: Vec<Worker>,
-    next: AtomicUsize,
+    /// How many workers look around: whatever is queued, they see it.
+    looking: AtomicUsize,
+    /// All cells, so that what is left at the end can be dropped: tasks hold each other's wakers.
+    cells: Mutex<Vec<Weak<Cell>>>,
     stop: AtomicBool,
+}
+
+impl Shared {
+    fn lock_cells(&self) -> MutexGuard<'_, Vec<Weak<Cell>>> {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn register(&self, cell: &Arc<Cell>) {
+        let mut cells = self.lock_cells();
+        if cells.len() == cells.capacity() {
+            cells.retain(|cell| cell.strong_count() > 0);
+            // Room for as many again, so that looking through them stays rare.
+            let live = cells.len();
+            cells.reserve(live + 1);
+        }
+        cells.push(Arc::downgrade(cell));
+    }
+
+    /// Drops the tasks that are left. All are taken out first: one that is dropped wakes others.
+    fn clear(&self) {
+        let cells: Vec<_> = self.lock_cells().drain(..).filter_map(|cell| cell.upgrade()).collect();
+        let tasks: Vec<_> = cells.iter().filter_map(|cell| cell.kill()).collect();
+        for task in tasks {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
+        }
+        for worker in &self.workers {
+            while let Some(queued) = worker.take() {
+                drop(queued);
+            }
+        }
+    }
+
+    fn any_waiting(&self) -> bool {
+        self.workers.iter().any(|worker| worker.waiting.load(Ordering::SeqCst) > 0)
+    }
 }
 
 impl Queue for Shared {
     fn enqueue(&self, cell: Arc<Cell>) {
-        let worker = &self.workers[cell.home];
-        let mut queue = worker.lock();
+        let home = &self.workers[cell.home];
+        let mut queue = home.lock();
         queue.push_back(cell);
-        worker.waiting.store(queue.len(), Ordering::SeqCst);
+        let waiting = queue.len();
+        home.waiting.store(waiting, Ordering::SeqCst);
         drop(queue);
-        worker.unpark();
+        // A task that wakes one other, its neighbour in the stream, is followed by it on the same worker.
+        let next = waiting == 1 && home.is_current();
+        if !home.unpark() && !next && self.looking.load(Ordering::SeqCst) == 0 {
+            self.workers.iter().any(Worker::unpark);
+        }
     }
 }
 
@@ -103,7 +153,8 @@ impl Pool {
         let workers = workers.max(1);
         let shared = Arc::new(Shared {
             workers: (0..workers).map(|_| Worker::default()).collect(),
-            next: AtomicUsize::new(0),
+            looking: AtomicUsize::new(0),
+            cells: Mutex::default(),
             stop: AtomicBool::new(false),
         });
         let threads = (0..workers).map(|i| Self::spawn(i, shared.clone(), clock.clone())).collect();
@@ -124,10 +175,10 @@ impl Pool {
 
 impl Scheduler for Pool {
     fn slot(&self, affinity: u32) -> Arc<dyn Slot> {
-        // Jobs start at different workers, so that many small jobs spread evenly.
-        let _ = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let home = affinity as usize % self.shared.workers.len();
-        Arc::new(CellSlot(Cell::new(self.shared.clone(), home)))
+        let cell = Cell::new(self.shared.clone(), home);
+        self.shared.register(&cell);
+        Arc::new(CellSlot(cell))
     }
 }
 
@@ -143,6 +194,7 @@ impl Drop for Pool {
                 let _ = thread.join();
             }
         }
+        self.shared.clear();
     }
 }
 
@@ -175,9 +227,6 @@ impl Loop {
                 self.park(own);
             }
         }
-        // Whoever is left is dropped with the queues; timers hold cells, so they go first.
-        self.timers.clear();
-        own.lock().clear();
     }
 
     fn take(&self) -> Option<Arc<Cell>> {
@@ -198,10 +247,17 @@ impl Loop {
 
     /// Looks for work for a moment.
     fn look_around(&mut self) -> bool {
+        self.shared.looking.fetch_add(1, Ordering::SeqCst);
+        let found = self.look();
+        self.shared.looking.fetch_sub(1, Ordering::SeqCst);
+        found
+    }
+
+    fn look(&self) -> bool {
         let until = self.clock.monotonic() + LOOK_AROUND;
         loop {
             for _ in 0..32 {
-                if self.shared.workers.iter().any(|w| w.waiting.load(Ordering::Relaxed) > 0) {
+                if self.shared.any_waiting() {
                     return true;
                 }
                 std::hint::spin_loop();
@@ -218,7 +274,7 @@ impl Loop {
     fn park(&self, own: &Worker) {
         own.parked.store(true, Ordering::SeqCst);
         // What was queued before the flag was set did not unpark.
-        if own.waiting.load(Ordering::SeqCst) > 0 || self.shared.stop.load(Ordering::SeqCst) {
+        if self.shared.any_waiting() || self.shared.stop.load(Ordering::SeqCst) {
             own.parked.store(false, Ordering::SeqCst);
             return;
         }

@@ -1,7 +1,8 @@
 //! A thread for each task: for tasks that block, at the price of a thread each.
 
 use super::{Scheduler, Slot, Step, Task, step_task};
-use flugs_types::Clock;
+use crate::mail::TaskEvent;
+use flugs_types::{Clock, Error};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
@@ -62,9 +63,13 @@ impl Slot for ThreadSlot {
             return;
         }
         let (signal, clock) = (self.signal.clone(), self.clock.clone());
-        let name = task.name();
+        let (name, obituary) = (task.name(), task.obituary());
         let run = move || run(task, &signal, clock.as_ref());
-        std::thread::Builder::new().name(name).spawn(run).expect("the system has a thread to give");
+        // Where no thread is to be had, the task is dropped with the closure.
+        if let Err(error) = std::thread::Builder::new().name(name).spawn(run) {
+            let failure = Error::environment("the system has no thread to give for a task").caused_by(error);
+            obituary(TaskEvent::Failed(failure.mend("raise the limit of threads, or run the job on a pool")));
+        }
     }
 }
 
@@ -72,7 +77,8 @@ fn run(task: Box<dyn Task>, signal: &Signal, clock: &dyn Clock) {
     let _ = signal.thread.set(std::thread::current());
     let mut task = Some(task);
     loop {
-        signal.woken.store(false, Ordering::SeqCst);
+        // A swap, so that what was written before the last wake is seen.
+        signal.woken.swap(false, Ordering::SeqCst);
         match step_task(&mut task, clock.now()) {
             Step::Done => return,
             Step::Again => {}
