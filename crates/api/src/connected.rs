@@ -5,7 +5,7 @@ use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
 use flugs_operators::{
     CoFlatMap, CoMap, CoProcess, CoProcessFunction, Collector, KeyedCoProcess, KeyedCoProcessFunction,
-    OpenKeyed, Outcome,
+    OpenFunction, OpenKeyed, Outcome,
 };
 use flugs_types::Result;
 use std::sync::Arc;
@@ -61,14 +61,30 @@ impl<L: Data, R: Data> ConnectedStreams<L, R> {
         })
     }
 
-    /// Runs a function over both streams, with time and side outputs.
+    /// Runs a function over both streams, with time, side outputs and operator state.
     pub fn process<P>(&self, function: P) -> DataStream<P::Out>
     where
         P: CoProcessFunction<In1 = L, In2 = R> + Clone + Sync,
         P::Out: Data,
     {
         self.left
-            .transform_two(&self.right, "co_process", false, move || CoProcess::operator(function.clone()))
+            .transform_two(&self.right, "co_process", true, move || CoProcess::operator(function.clone()))
+    }
+
+    /// Runs a function that each subtask makes when it opens, so that the handles of its operator state are plain fields.
+    pub fn process_with<P>(
+        &self,
+        make: impl Fn(&mut OpenFunction<'_, '_>) -> Result<P> + Send + Sync + 'static,
+    ) -> DataStream<P::Out>
+    where
+        P: CoProcessFunction<In1 = L, In2 = R>,
+        P::Out: Data,
+    {
+        let make = Arc::new(make);
+        self.left.transform_two(&self.right, "co_process", true, move || {
+            let make = make.clone();
+            CoProcess::opened_by(move |open| make(open))
+        })
     }
 }
 

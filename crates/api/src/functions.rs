@@ -5,7 +5,7 @@ use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
 use flugs_operators::{
     AggregateFunction, AssignTimestamps, Count, KeyedAggregate, KeyedProcess, KeyedProcessFunction,
-    KeyedReduce, Number, OpenKeyed, OutputTag, Process, ProcessFunction, TryMap, rolling,
+    KeyedReduce, Number, OpenFunction, OpenKeyed, OutputTag, Process, ProcessFunction, TryMap, rolling,
 };
 use flugs_task::WatermarkStrategy;
 use flugs_types::Result;
@@ -20,7 +20,7 @@ impl<T: Data> DataStream<T> {
         self.transform("try_map", false, move || TryMap::new(f.clone()))
     }
 
-    /// Runs a function over the rows, with time and side outputs.
+    /// Runs a function over the rows, with time, side outputs and operator state.
     ///
     /// ```
     /// use flugs_api::{DataStream, Environment};
@@ -61,7 +61,23 @@ impl<T: Data> DataStream<T> {
         P: ProcessFunction<In = T> + Clone + Sync,
         P::Out: Data,
     {
-        self.transform("process", false, move || Process::operator(function.clone()))
+        self.transform("process", true, move || Process::operator(function.clone()))
+    }
+
+    /// Runs a function that each subtask makes when it opens, so that the handles of its operator state are plain fields.
+    pub fn process_with<P>(
+        &self,
+        make: impl Fn(&mut OpenFunction<'_, '_>) -> Result<P> + Send + Sync + 'static,
+    ) -> DataStream<P::Out>
+    where
+        P: ProcessFunction<In = T>,
+        P::Out: Data,
+    {
+        let make = Arc::new(make);
+        self.transform("process", true, move || {
+            let make = make.clone();
+            Process::opened_by(move |open| make(open))
+        })
     }
 
     /// The side output of the operator that makes this stream which its function names by this tag.

@@ -152,7 +152,7 @@ pub trait BroadcastProcessFunction: Send + 'static {
         &mut self,
         value: Self::In,
         states: &BroadcastStates,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, Self::Out>,
     ) -> Result<()>;
 
@@ -161,7 +161,7 @@ pub trait BroadcastProcessFunction: Send + 'static {
         &mut self,
         value: Self::Broadcast,
         states: &mut BroadcastStates,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, Self::Out>,
     ) -> Result<()>;
 }
@@ -205,7 +205,7 @@ impl<F: BroadcastProcessFunction> RowFunction for BroadcastProcess<F> {
     fn rows(
         &mut self,
         rest: &mut EitherRest<F::In, F::Broadcast>,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, F::Out>,
     ) -> Result<()> {
         let function = self.function.opened()?;

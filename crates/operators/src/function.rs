@@ -1,8 +1,9 @@
 //! The shell of operators that are called row by row and keep no keyed state.
 
 use crate::collector::{Collector, Traffic};
+use crate::operator_state::{OperatorList, OperatorStates};
 use crate::rows::Rows;
-use flugs_batch::{Record, Records};
+use flugs_batch::{Data, Record, Records};
 use flugs_state::{OpenState, SnapshotTable, StateTime};
 use flugs_task::{Counter, OpenContext, Operator, Output, Progress};
 use flugs_types::{Clock, Result, SubtaskId, Timestamp};
@@ -11,11 +12,22 @@ use std::sync::Arc;
 /// What a function is opened with.
 pub struct OpenFunction<'a, 'b> {
     context: &'a mut OpenContext<'b>,
+    states: &'a mut OperatorStates,
 }
 
 impl<'a, 'b> OpenFunction<'a, 'b> {
-    pub(crate) fn new(context: &'a mut OpenContext<'b>) -> Self {
-        OpenFunction { context }
+    pub(crate) fn new(context: &'a mut OpenContext<'b>, states: &'a mut OperatorStates) -> Self {
+        OpenFunction { context, states }
+    }
+
+    /// A list that belongs to the subtask. When the parallelism changes, its items are dealt out one by one.
+    pub fn operator_list<T: Data>(&mut self, name: &str) -> Result<OperatorList<T>> {
+        Ok(self.states.list(self.context.state.list(name)?))
+    }
+
+    /// A list that belongs to the subtask. Each restored subtask gets the items of all.
+    pub fn union_list<T: Data>(&mut self, name: &str) -> Result<OperatorList<T>> {
+        Ok(self.states.union_list(self.context.state.union_list(name)?))
     }
 
     /// Which parallel instance it is.
@@ -33,14 +45,14 @@ impl<'a, 'b> OpenFunction<'a, 'b> {
     }
 }
 
-/// What a function knows besides its row.
-#[derive(Debug, Clone, Copy)]
-pub struct Context {
+/// What a function knows besides its row; and its operator state.
+pub struct Context<'a> {
     pub(crate) timestamp: Timestamp,
     pub(crate) time: StateTime,
+    pub(crate) states: &'a mut OperatorStates,
 }
 
-impl Context {
+impl Context<'_> {
     /// The event time of the row, if it has one.
     pub fn timestamp(&self) -> Option<Timestamp> {
         (self.timestamp != Timestamp::MIN).then_some(self.timestamp)
@@ -71,7 +83,7 @@ pub trait RowFunction: Send + 'static {
     fn rows(
         &mut self,
         rest: &mut <Self::In as Rows>::Rest,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, Self::Out>,
     ) -> Result<()>;
 
@@ -84,6 +96,7 @@ pub trait RowFunction: Send + 'static {
 /// The operator around a [`RowFunction`].
 pub struct RowOperator<F: RowFunction> {
     function: F,
+    states: OperatorStates,
     rest: <F::In as Rows>::Rest,
     watermark: Timestamp,
     clock: Option<Arc<dyn Clock>>,
@@ -94,6 +107,7 @@ impl<F: RowFunction> RowOperator<F> {
     pub(crate) fn new(function: F) -> Self {
         RowOperator {
             function,
+            states: OperatorStates::default(),
             rest: Default::default(),
             watermark: Timestamp::MIN,
             clock: None,
@@ -109,7 +123,7 @@ impl<F: RowFunction> Operator for RowOperator<F> {
     fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
         self.traffic.open(context);
         self.clock = Some(context.clock.clone());
-        self.function.open(&mut OpenFunction::new(context))
+        self.function.open(&mut OpenFunction::new(context, &mut self.states))
     }
 
     fn process(&mut self, batch: F::In, out: &mut Output<Self::Out>) -> Result<Progress> {
@@ -122,8 +136,9 @@ impl<F: RowFunction> Operator for RowOperator<F> {
     fn resume(&mut self, out: &mut Output<Self::Out>) -> Result<Progress> {
         let processing_time = self.clock.as_ref().map_or(Timestamp::MIN, |clock| clock.now());
         let time = StateTime { watermark: self.watermark, processing_time };
+        let mut cx = Context { timestamp: Timestamp::MIN, time, states: &mut self.states };
         let mut out = Collector::new(out);
-        self.function.rows(&mut self.rest, &mut Context { timestamp: Timestamp::MIN, time }, &mut out)?;
+        self.function.rows(&mut self.rest, &mut cx, &mut out)?;
         self.traffic.gave(out.finish()?);
         Ok(if F::In::is_done(&self.rest) { Progress::Done } else { Progress::More })
     }
@@ -134,6 +149,6 @@ impl<F: RowFunction> Operator for RowOperator<F> {
     }
 
     fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
-        self.function.tables()
+        self.states.tables().chain(self.function.tables()).collect()
     }
 }

@@ -9,6 +9,7 @@ mod interval_join;
 mod key;
 mod keyed;
 mod opening;
+mod operator_state;
 mod process;
 mod reduce;
 mod rows;
@@ -30,6 +31,7 @@ pub use keyed::{
     KeyedCoProcessFunction, KeyedContext, KeyedFunction, KeyedOperator, KeyedProcess, KeyedProcessFunction,
     KeyedRuntime, OpenKeyed, TimeDomain, Timer,
 };
+pub use operator_state::OperatorList;
 pub use process::{CoFlatMap, CoMap, CoProcess, CoProcessFunction, Process, ProcessFunction};
 pub use reduce::{KeyedAggregate, KeyedReduce, rolling};
 pub use rows::{EitherRest, RecordsRest, Rows};

@@ -2,6 +2,7 @@
 
 use crate::collector::{Collector, for_each};
 use crate::function::{Context, OpenFunction, RowFunction, RowOperator};
+use crate::opening::Opening;
 use crate::rows::{EitherRest, RecordsRest};
 use crate::stateless::Outcome;
 use flugs_batch::{Either, Record, Records};
@@ -25,18 +26,28 @@ pub trait ProcessFunction: Send + 'static {
     fn process(
         &mut self,
         value: Self::In,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, Self::Out>,
     ) -> Result<()>;
 }
 
+/// Makes a function when its operator opens.
+type Opens<F> = Box<dyn FnOnce(&mut OpenFunction<'_, '_>) -> Result<F> + Send>;
+
 /// Calls a [`ProcessFunction`].
-pub struct Process<F>(F);
+pub struct Process<F>(Opening<F, Opens<F>>);
 
 impl<F: ProcessFunction> Process<F> {
     /// The operator of this function.
     pub fn operator(function: F) -> RowOperator<Self> {
-        RowOperator::new(Process(function))
+        RowOperator::new(Process(Opening::Opened(function)))
+    }
+
+    /// The operator of the function that `make` makes when the operator opens, with the handles of its states.
+    pub fn opened_by(
+        make: impl FnOnce(&mut OpenFunction<'_, '_>) -> Result<F> + Send + 'static,
+    ) -> RowOperator<Self> {
+        RowOperator::new(Process(Opening::Later(Box::new(make))))
     }
 }
 
@@ -45,18 +56,20 @@ impl<F: ProcessFunction> RowFunction for Process<F> {
     type Out = F::Out;
 
     fn open(&mut self, open: &mut OpenFunction<'_, '_>) -> Result<()> {
-        self.0.open(open)
+        self.0.open_by(|make| make(open))?;
+        self.0.opened()?.open(open)
     }
 
     fn rows(
         &mut self,
         rest: &mut RecordsRest<F::In>,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, F::Out>,
     ) -> Result<()> {
+        let function = self.0.opened()?;
         for_each(rest, out, |value, time, out| {
             cx.timestamp = time;
-            self.0.process(value, cx, out)
+            function.process(value, cx, out)
         })
     }
 }
@@ -80,7 +93,7 @@ pub trait CoProcessFunction: Send + 'static {
     fn process1(
         &mut self,
         value: Self::In1,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, Self::Out>,
     ) -> Result<()>;
 
@@ -88,18 +101,25 @@ pub trait CoProcessFunction: Send + 'static {
     fn process2(
         &mut self,
         value: Self::In2,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, Self::Out>,
     ) -> Result<()>;
 }
 
 /// Calls a [`CoProcessFunction`].
-pub struct CoProcess<F>(F);
+pub struct CoProcess<F>(Opening<F, Opens<F>>);
 
 impl<F: CoProcessFunction> CoProcess<F> {
     /// The operator of this function.
     pub fn operator(function: F) -> RowOperator<Self> {
-        RowOperator::new(CoProcess(function))
+        RowOperator::new(CoProcess(Opening::Opened(function)))
+    }
+
+    /// The operator of the function that `make` makes when the operator opens, with the handles of its states.
+    pub fn opened_by(
+        make: impl FnOnce(&mut OpenFunction<'_, '_>) -> Result<F> + Send + 'static,
+    ) -> RowOperator<Self> {
+        RowOperator::new(CoProcess(Opening::Later(Box::new(make))))
     }
 }
 
@@ -108,23 +128,25 @@ impl<F: CoProcessFunction> RowFunction for CoProcess<F> {
     type Out = F::Out;
 
     fn open(&mut self, open: &mut OpenFunction<'_, '_>) -> Result<()> {
-        self.0.open(open)
+        self.0.open_by(|make| make(open))?;
+        self.0.opened()?.open(open)
     }
 
     fn rows(
         &mut self,
         rest: &mut EitherRest<F::In1, F::In2>,
-        cx: &mut Context,
+        cx: &mut Context<'_>,
         out: &mut Collector<'_, F::Out>,
     ) -> Result<()> {
+        let function = self.0.opened()?;
         match rest {
             EitherRest::Left(rest) => for_each(rest, out, |value, time, out| {
                 cx.timestamp = time;
-                self.0.process1(value, cx, out)
+                function.process1(value, cx, out)
             }),
             EitherRest::Right(rest) => for_each(rest, out, |value, time, out| {
                 cx.timestamp = time;
-                self.0.process2(value, cx, out)
+                function.process2(value, cx, out)
             }),
         }
     }
@@ -172,7 +194,7 @@ where
     fn rows(
         &mut self,
         rest: &mut EitherRest<L, R>,
-        _: &mut Context,
+        _: &mut Context<'_>,
         out: &mut Collector<'_, Out>,
     ) -> Result<()> {
         let (first, second) = &mut self.functions;
@@ -221,7 +243,7 @@ where
     fn rows(
         &mut self,
         rest: &mut EitherRest<L, R>,
-        _: &mut Context,
+        _: &mut Context<'_>,
         out: &mut Collector<'_, Out>,
     ) -> Result<()> {
         let (first, second) = &mut self.functions;

@@ -168,7 +168,12 @@ where
         Ok(())
     }
 
-    fn rows(&mut self, rest: &mut RecordsRest<T>, _: &mut Context, out: &mut Collector<'_, U>) -> Result<()> {
+    fn rows(
+        &mut self,
+        rest: &mut RecordsRest<T>,
+        _: &mut Context<'_>,
+        out: &mut Collector<'_, U>,
+    ) -> Result<()> {
         for_each(rest, out, |value, _, out| (self.function)(value, out).outcome())
     }
 }

@@ -45,7 +45,7 @@ impl BroadcastProcessFunction for Translate {
         &mut self,
         (_, word): Word,
         states: &BroadcastStates,
-        _: &mut Context,
+        _: &mut Context<'_>,
         out: &mut Collector<String>,
     ) -> Result<()> {
         out.collect(self.rules.get(states, &word).cloned().unwrap_or(word));
@@ -56,7 +56,7 @@ impl BroadcastProcessFunction for Translate {
         &mut self,
         (from, to): Rule,
         states: &mut BroadcastStates,
-        _: &mut Context,
+        _: &mut Context<'_>,
         _: &mut Collector<String>,
     ) -> Result<()> {
         match to {

@@ -13,8 +13,10 @@ use std::time::Duration;
 /// How many bytes of state a slice looks at.
 const SLICE_BYTES: usize = 256 * 1024;
 
-/// The most rounds within a time to live.
+/// The most rounds within a time to live ...
 const ROUNDS: u32 = 4;
+/// ... and the shortest time from one to the next.
+const ROUND_MIN: Duration = Duration::from_millis(1);
 
 /// When rounds are due by one clock.
 struct Rounds {
@@ -31,7 +33,7 @@ impl Rounds {
     fn of(ttls: &[Ttl], clock: TtlTime) -> Option<Self> {
         let lives = || ttls.iter().filter(|ttl| ttl.time == clock).map(|ttl| ttl.duration);
         let shortest = lives().min()?;
-        let every = (shortest / ROUNDS).max(Duration::from_micros(1));
+        let every = (shortest / ROUNDS).max(ROUND_MIN);
         Some(Rounds { every, life: lives().max()?, next: None, until: Timestamp::MIN })
     }
 

@@ -358,7 +358,7 @@ proptest! {
         rows in prop::collection::vec((0..4u64, 0..3i64, 0..30i64), 1..60),
         event_time: bool,
     ) {
-        const LIFE: i64 = 40;
+        const LIFE: i64 = 40_000;
         let ttl = Ttl::new(Duration::from_micros(LIFE as u64));
         let ttl = if event_time { ttl.in_event_time() } else { ttl };
         let mut harness = OperatorHarness::new(Recent::operator(ttl)).unwrap();
@@ -370,7 +370,7 @@ proptest! {
         type Twin = (i64, i64, Vec<i64>, BTreeMap<i64, i64>);
         let mut twin: BTreeMap<u64, Twin> = BTreeMap::new();
         for (key, x, pause) in rows {
-            now += pause;
+            now += pause * 1000;
             if event_time {
                 harness.watermark(Timestamp(now)).unwrap();
             } else {

@@ -1,7 +1,7 @@
 use super::*;
-use crate::OutputTag;
+use crate::{OperatorList, OutputTag};
 use flugs_testkit::{Case, HarnessBuilder, OperatorHarness};
-use flugs_types::Timestamp;
+use flugs_types::{SubtaskId, Timestamp};
 
 fn at<T>(rows: impl IntoIterator<Item = (i64, T)>) -> Records<T> {
     rows.into_iter().map(|(time, value)| (value, Timestamp(time))).collect()
@@ -24,7 +24,7 @@ impl ProcessFunction for SplitLate {
         Ok(())
     }
 
-    fn process(&mut self, x: i64, cx: &mut Context, out: &mut Collector<i64>) -> Result<()> {
+    fn process(&mut self, x: i64, cx: &mut Context<'_>, out: &mut Collector<i64>) -> Result<()> {
         if cx.timestamp().is_some_and(|t| t > cx.current_watermark()) {
             out.collect(x);
         } else {
@@ -86,13 +86,13 @@ impl CoProcessFunction for Number {
     type In2 = bool;
     type Out = String;
 
-    fn process1(&mut self, value: char, _: &mut Context, out: &mut Collector<String>) -> Result<()> {
+    fn process1(&mut self, value: char, _: &mut Context<'_>, out: &mut Collector<String>) -> Result<()> {
         self.0 += 1;
         out.collect(format!("{} {value}", self.0));
         Ok(())
     }
 
-    fn process2(&mut self, value: bool, cx: &mut Context, out: &mut Collector<String>) -> Result<()> {
+    fn process2(&mut self, value: bool, cx: &mut Context<'_>, out: &mut Collector<String>) -> Result<()> {
         self.0 += 1;
         out.collect(format!("{} {value} at {}", self.0, cx.processing_time().0));
         Ok(())
@@ -107,4 +107,59 @@ fn two_streams_by_one_function() {
     harness.push_right([(true, Timestamp(1)), (false, Timestamp(2))]).unwrap();
     harness.push_left([('b', Timestamp(1))]).unwrap();
     assert_eq!(harness.output().values, ["1 a", "2 true at 50", "3 false at 50", "4 b"]);
+}
+
+/// Hands rows on three at a time, with how many came before the restore.
+struct Threes {
+    waiting: OperatorList<i64>,
+    given: OperatorList<u64>,
+}
+
+impl ProcessFunction for Threes {
+    type In = i64;
+    type Out = (Vec<i64>, u64);
+
+    fn process(&mut self, x: i64, cx: &mut Context<'_>, out: &mut Collector<Self::Out>) -> Result<()> {
+        let waiting = self.waiting.items_mut(cx);
+        waiting.push(x);
+        if waiting.len() == 3 {
+            let three = std::mem::take(waiting);
+            let before = self.given.items(cx).iter().sum();
+            self.given.items_mut(cx).push(3);
+            out.collect((three, before));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn operator_state_is_kept_and_dealt_out() {
+    let make = || {
+        Process::opened_by(|open| {
+            Ok(Threes { waiting: open.operator_list("waiting")?, given: open.union_list("given")? })
+        })
+    };
+    let out = Case::new(make)
+        .batch(at([(1, 1), (2, 2), (3, 3), (4, 4)]))
+        .watermark(Timestamp(4))
+        .batch(at([(5, 5), (6, 6), (7, 7)]))
+        .end()
+        .run();
+    assert_eq!(out[0], ["3 ([1, 2, 3], 0)"]);
+    assert_eq!(out[1], ["6 ([4, 5, 6], 3)"]);
+
+    let mut old = OperatorHarness::new(make()).unwrap();
+    old.push(at((1..=8).map(|x| (x, x)))).unwrap();
+    let snapshot = old.snapshot().unwrap();
+    let mut new: Vec<_> = (0..2)
+        .map(|index| {
+            let builder = HarnessBuilder::new().subtask(SubtaskId::new(index, 2));
+            builder.restore([snapshot.clone()]).open(make()).unwrap()
+        })
+        .collect();
+    // Seven and eight waited: one for each; both know of the six that were given.
+    new[0].push(at([(9, 9), (9, 10)])).unwrap();
+    new[1].push(at([(9, 11), (9, 12)])).unwrap();
+    assert_eq!(new[0].output().values, [(vec![7, 9, 10], 6)]);
+    assert_eq!(new[1].output().values, [(vec![8, 11, 12], 6)]);
 }
