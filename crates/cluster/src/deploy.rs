@@ -12,7 +12,7 @@ use flugs_task::{
     AlignmentGroups, AnyBox, BuildContext, ChannelEnds, EdgeFactory, Mailbox, Metrics, OperatorIdent, Ports,
     Slot, SubtaskRef, Supervisor, Task, TaskContext,
 };
-use flugs_types::{Attempt, Error, Generation, Result, SubtaskId};
+use flugs_types::{Attempt, Error, Generation, Result, SubtaskId, guarded};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -151,9 +151,13 @@ impl Plan {
             let factory = self.job.nodes.get(&chained.node);
             let factory = factory.ok_or_else(|| Error::bug(format!("no factory for '{}'", chained.name)))?;
             let mut build = self.context(chained, subtask, &context, groups)?;
+            let named = |e: Error| e.in_subtask(&chained.name, subtask);
             match factory.source() {
-                Some(source) => return source.source_task(&mut build, ports),
-                None => stages.insert(position, factory.stage(&mut build, ports)?),
+                Some(source) => return guarded(|| source.source_task(&mut build, ports)).map_err(named),
+                None => {
+                    let stage = guarded(|| factory.stage(&mut build, ports)).map_err(named)?;
+                    stages.insert(position, stage)
+                }
             };
         }
         let head = self.job.nodes.get(&node.head().node);

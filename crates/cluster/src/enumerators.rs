@@ -5,7 +5,7 @@ use bytes::Bytes;
 use flugs_checkpoint::Manifest;
 use flugs_connector::{EnumeratorAction, EnumeratorContext, EnumeratorEvent, Split, SplitEnumerator};
 use flugs_task::{Mail, Mailbox, SubtaskRef};
-use flugs_types::{Error, OperatorUid, Result, Timestamp};
+use flugs_types::{Error, OperatorUid, Result, Timestamp, guarded};
 use std::collections::BTreeMap;
 
 struct Source {
@@ -43,8 +43,7 @@ impl Enumerators {
             let state = restored.and_then(|m| m.operator(&head.uid)).and_then(|o| o.enumerator.as_ref());
             let context =
                 EnumeratorContext { parallelism: task.parallelism, restored: state.map(|b| &b[..]) };
-            let enumerator =
-                factory.enumerator(context).map_err(|e| e.at(format!("source '{}'", head.name)))?;
+            let enumerator = guarded(|| factory.enumerator(context)).map_err(|e| e.in_source(&head.name))?;
             let source = Source { uid: head.uid.clone(), name: head.name.clone(), enumerator, wake_at: None };
             sources.insert(task.id.0, source);
         }
@@ -54,7 +53,7 @@ impl Enumerators {
     /// The states of all enumerators, by uid.
     pub(crate) fn snapshot(&self) -> Result<Vec<(OperatorUid, Bytes)>> {
         let state = |s: &Source| {
-            let bytes = s.enumerator.snapshot().map_err(|e| e.at(format!("source '{}'", s.name)))?;
+            let bytes = guarded(|| s.enumerator.snapshot()).map_err(|e| e.in_source(&s.name))?;
             Ok((s.uid.clone(), Bytes::from(bytes)))
         };
         self.sources.values().map(state).collect()
@@ -95,7 +94,7 @@ impl Enumerators {
     ) -> Result<Vec<Discovery>> {
         let Some(source) = self.sources.get_mut(&task) else { return Ok(Vec::new()) };
         let actions =
-            source.enumerator.step(now, event).map_err(|e| e.at(format!("source '{}'", source.name)))?;
+            guarded(|| source.enumerator.step(now, event)).map_err(|e| e.in_source(&source.name))?;
         let mut discoveries = Vec::new();
         for action in actions {
             match action {

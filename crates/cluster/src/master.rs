@@ -22,9 +22,8 @@ use flugs_batch::{Barrier, BarrierKind};
 use flugs_checkpoint::{Action, BlobStore, Coordinator, Event, Kind, Manifest, Subtask, assign, catalog};
 use flugs_connector::{EnumeratorEvent, Split};
 use flugs_task::{Mail, Mailbox, Obituary, Step, SubtaskRef, Supervisor, Task, TaskEvent};
-use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result, Timestamp};
+use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result, Timestamp, guarded};
 use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 
@@ -387,11 +386,8 @@ impl Master {
         }
     }
 
-    /// Names the task in an error that names no operator.
+    /// Names the task, where the error does not name the operator.
     fn named(&self, error: Error, from: SubtaskRef) -> Error {
-        if error.place().is_some_and(|p| p.starts_with("operator '")) {
-            return error;
-        }
         match self.job.graph.tasks.get(from.task as usize) {
             Some(task) => {
                 error.in_subtask(&task.name, flugs_types::SubtaskId::new(from.index, task.parallelism))
@@ -608,14 +604,19 @@ impl Master {
 
     fn if_stopped(&mut self, now: Timestamp) {
         match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Stopping(run, outcome) if run.alive.is_empty() && run.publishing == 0 => match outcome {
-                Outcome::Failed(error) if self.cancelled => {
-                    drop(error);
-                    self.over(Outcome::Canceled);
+            Phase::Stopping(run, outcome) if run.alive.is_empty() && run.publishing == 0 => {
+                let started = run.started;
+                // The run is over whatever the enumerators' destructors say.
+                let _ = guarded(|| {
+                    drop(run);
+                    Ok(())
+                });
+                match outcome {
+                    Outcome::Failed(_) if self.cancelled => self.over(Outcome::Canceled),
+                    Outcome::Failed(error) => self.after_failure(started, now, error),
+                    outcome => self.over(outcome),
                 }
-                Outcome::Failed(error) => self.after_failure(run.started, now, error),
-                outcome => self.over(outcome),
-            },
+            }
             other => self.phase = other,
         }
     }
@@ -639,15 +640,4 @@ impl Master {
             Outcome::Failed(error) => self.shared.fail(error),
         }
     }
-}
-
-/// Runs code that may be the user's; a panic in it is an error.
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Err(Error::user(format!("panicked: {}", text.unwrap_or("no message"))))
-    })
 }

@@ -170,7 +170,7 @@ fn link<O: Operator>(mut operator: O, context: &mut BuildContext, ports: Ports) 
         attempt: context.attempt,
         metrics: &context.metrics,
     };
-    operator.open(&mut open).map_err(|e| e.in_subtask(&ident.name, ident.subtask))?;
+    operator.open(&mut open)?;
     let shown: Vec<String> = operator.tables().iter().map(|t| t.name().to_owned()).collect();
     check_state(context, &shown)?;
     let stage: Box<dyn Stage<O::In>> = Box::new(Link::new(operator, out, ident));

@@ -8,7 +8,7 @@
 use crate::context::{Operator, OperatorIdent, Progress};
 use flugs_batch::{Batch, Control, Flow, Push, Records, StreamElement};
 use flugs_state::SnapshotTable;
-use flugs_types::{CheckpointId, Error, Result, Timestamp};
+use flugs_types::{CheckpointId, Error, Result, Timestamp, guarded};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -196,18 +196,15 @@ impl<O: Operator> Link<O> {
         Link { operator, out, ident, stopped: None, pending: None, waiting: VecDeque::new() }
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|e| {
-            if e.place().is_some_and(|p| p.starts_with("operator '")) {
-                e
-            } else {
-                e.in_subtask(&self.ident.name, self.ident.subtask)
-            }
-        })
+    /// Runs the operator's code. An error or a panic is named by the operator in whose code it was, here rather than at the
+    /// rim of the task, where all operators of the chain look alike.
+    fn call<T>(&mut self, code: impl FnOnce(&mut O, &mut Output<O::Out>) -> Result<T>) -> Result<T> {
+        let Link { operator, out, ident, .. } = self;
+        guarded(|| code(operator, out)).map_err(|e| e.in_subtask(&ident.name, ident.subtask))
     }
 
-    fn settle(&mut self, progress: Result<Progress>, then: Option<Control>) -> Result<Flow> {
-        match self.named(progress)? {
+    fn settle(&mut self, progress: Progress, then: Option<Control>) -> Result<Flow> {
+        match progress {
             Progress::Done => match then {
                 Some(control) => self.forward(control),
                 None => Ok(self.out.flow()),
@@ -246,14 +243,14 @@ impl<O: Operator> Link<O> {
 
     fn take(&mut self, element: StreamElement<O::In>) -> Result<Flow> {
         let (progress, then) = match element {
-            StreamElement::Batch(batch) => (self.operator.process(batch, &mut self.out), None),
+            StreamElement::Batch(batch) => (self.call(|operator, out| operator.process(batch, out))?, None),
             StreamElement::Control(control) => {
-                let progress = match control {
-                    Control::Watermark(t) => self.operator.advance(t, &mut self.out),
-                    Control::Barrier(b) => self.operator.barrier(b, &mut self.out),
-                    Control::End => self.operator.end(&mut self.out),
+                let progress = self.call(|operator, out| match control {
+                    Control::Watermark(t) => operator.advance(t, out),
+                    Control::Barrier(b) => operator.barrier(b, out),
+                    Control::End => operator.end(out),
                     Control::Idle | Control::Active => Ok(Progress::Done),
-                };
+                })?;
                 (progress, Some(control))
             }
         };
@@ -277,7 +274,7 @@ impl<O: Operator> Push<O::In> for Link<O> {
                 return Ok(flow);
             }
             if self.stopped.take().is_some() {
-                let progress = self.operator.resume(&mut self.out);
+                let progress = self.call(|operator, out| operator.resume(out))?;
                 let then = self.pending.take();
                 flow = self.settle(progress, then)?;
             } else if let Some(element) = self.waiting.pop_front() {
@@ -321,18 +318,17 @@ impl<O: Operator> LinkPort for Link<O> {
     }
 
     fn tick(&mut self, now: Timestamp) -> Result<Flow> {
-        let progress = self.operator.tick(now, &mut self.out);
+        let progress = self.call(|operator, out| operator.tick(now, out))?;
         self.settle(progress, None)
     }
 
     fn poll(&mut self) -> Result<Flow> {
-        let progress = self.operator.poll(&mut self.out);
+        let progress = self.call(|operator, out| operator.poll(out))?;
         self.settle(progress, None)
     }
 
     fn committed(&mut self, checkpoint: CheckpointId) -> Result<()> {
-        let result = self.operator.committed(checkpoint);
-        self.named(result)
+        self.call(|operator, _| operator.committed(checkpoint))
     }
 }
 

@@ -21,7 +21,7 @@ use flugs_connector::{
     Boundedness, Malformed, PollContext, ReaderStatus, SourceOutput, SourceReader, Split, SplitStatus,
 };
 use flugs_state::{ListTable, OpenState, SnapshotTable};
-use flugs_types::{CheckpointId, Error, Result, Timestamp};
+use flugs_types::{CheckpointId, Error, Result, Timestamp, guarded};
 use splits::Splits;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -182,6 +182,16 @@ impl<T: Record> SourceTask<T> {
         Ok(SourceTask { core, reader, feed, orders: VecDeque::new(), requested: false, ended: false })
     }
 
+    /// Runs the reader's code, and names the source in its errors and panics.
+    fn call<R>(
+        &mut self,
+        code: impl FnOnce(&mut dyn SourceReader<T>, &mut Feed<T>) -> Result<R>,
+    ) -> Result<R> {
+        let ident = &self.core.chain.ident;
+        guarded(|| code(&mut *self.reader, &mut self.feed))
+            .map_err(|e| e.in_subtask(&ident.name, ident.subtask))
+    }
+
     fn mail(&mut self) -> Result<Option<Step>> {
         while let Some(mail) = self.core.take_mail()? {
             match mail {
@@ -189,7 +199,7 @@ impl<T: Record> SourceTask<T> {
                     |order| !matches!(order, CoreMail::Trigger(barrier) if barrier.checkpoint <= checkpoint),
                 ),
                 CoreMail::Go => return Ok(Some(Step::Done)),
-                CoreMail::Committed => self.reader.committed()?,
+                CoreMail::Committed => self.call(|reader, _| reader.committed())?,
                 order => self.orders.push_back(order),
             }
         }
@@ -209,7 +219,7 @@ impl<T: Record> SourceTask<T> {
             Mail::Splits(splits) => {
                 self.requested = false;
                 splits.iter().for_each(|s| self.feed.splits.add(&s.id, Timestamp::MIN));
-                self.reader.add_splits(splits)?;
+                self.call(|reader, _| reader.add_splits(splits))?;
             }
             Mail::NoMoreSplits => {
                 self.requested = false;
@@ -223,7 +233,7 @@ impl<T: Record> SourceTask<T> {
     }
 
     fn cut(&mut self, barrier: Barrier) -> Result<()> {
-        let positions = self.reader.snapshot()?.into_iter();
+        let positions = self.call(|reader, _| reader.snapshot())?.into_iter();
         let positions =
             positions.map(|s| (self.feed.splits.watermark_of(&s.id), s)).map(|(w, s)| (s.id, s.payload, w));
         let positions = if self.ended { Vec::new() } else { positions.collect() };
@@ -261,7 +271,7 @@ impl<T: Record> SourceTask<T> {
                 return Ok(ReaderStatus::Waiting);
             }
             let mut context = PollContext { now, request_split: false };
-            let status = self.reader.poll(&mut context, &mut self.feed)?;
+            let status = self.call(|reader, feed| reader.poll(&mut context, feed))?;
             if context.request_split && !self.requested {
                 self.requested = true;
                 self.core.report(TaskEvent::SplitRequested);

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What is to be done about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +62,16 @@ pub struct Error(Box<Inner>);
 
 /// The result of every fallible call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Runs code that may be the user's. A panic in it becomes an error of kind [`ErrorKind::User`] that says what the panic said;
+/// whatever the code has changed until then is to be dropped, not used.
+pub fn guarded<T>(code: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Err(Error::user(format!("panicked: {}", text.unwrap_or("no message"))))
+    })
+}
 
 impl Error {
     /// An error of `kind`.
@@ -129,14 +140,25 @@ impl Error {
         self
     }
 
-    /// Names the operator and subtask in front of a place that is already known.
+    /// Names the operator and subtask in front of a place that is already known. The innermost operator stays: a
+    /// second call is ignored.
     #[must_use]
-    pub fn in_subtask(mut self, operator: &str, subtask: impl fmt::Display) -> Self {
-        let inner = match self.0.place.take() {
-            Some(place) => format!("operator '{operator}', subtask {subtask}, {place}"),
-            None => format!("operator '{operator}', subtask {subtask}"),
-        };
-        self.0.place = Some(inner);
+    pub fn in_subtask(self, operator: &str, subtask: impl fmt::Display) -> Self {
+        self.within("operator '", format!("operator '{operator}', subtask {subtask}"))
+    }
+
+    /// Names the source in front of a place that is already known: for what no subtask does. A second call is ignored.
+    #[must_use]
+    pub fn in_source(self, source: &str) -> Self {
+        self.within("source '", format!("source '{source}'"))
+    }
+
+    fn within(mut self, already: &str, outer: String) -> Self {
+        self.0.place = Some(match self.0.place.take() {
+            Some(place) if place.starts_with(already) => place,
+            Some(place) => format!("{outer}, {place}"),
+            None => outer,
+        });
         self
     }
 

@@ -15,7 +15,7 @@ mod time;
 
 pub use background::Background;
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, guarded};
 pub use hash::{KeyHasher, fingerprint_of_hashing, hash_bytes, hash_key};
 pub use id::{Attempt, CheckpointId, Generation, OperatorUid, SubtaskId};
 pub use key_group::{KEY_GROUPS, KeyGroup, KeyGroupRange};
