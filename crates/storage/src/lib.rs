@@ -56,7 +56,13 @@ impl ObjectBlobs {
             Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
                 Error::environment(message).mend("let this process read and write there")
             }
-            _ => Error::new(ErrorKind::Transient, message),
+            Some(io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory | io::ErrorKind::AlreadyExists) => {
+                Error::environment(message).mend(
+                    "a file stands where a folder is to be, or the other way round: move away what is not a checkpoint's",
+                )
+            }
+            _ => Error::new(ErrorKind::Transient, message)
+                .mend("see that the checkpoint store can be reached and is whole"),
         }
         .at(at)
         .caused_by(error)
@@ -72,6 +78,7 @@ impl ObjectBlobs {
         synced.map_err(|e| {
             Error::environment("a blob could not be brought to the disk")
                 .at(file.display().to_string())
+                .mend("see that the disk of the checkpoint store is whole and has room")
                 .caused_by(e)
         })
     }

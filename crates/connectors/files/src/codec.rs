@@ -30,4 +30,5 @@ pub(crate) fn decode<T>(
 
 fn damaged(what: &str, error: &DecodeError) -> Error {
     Error::state(format!("{what} in the checkpoint is damaged: {error}"))
+        .mend("restore from another checkpoint, or with the version of Flugs that wrote this one")
 }

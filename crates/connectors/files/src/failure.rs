@@ -19,7 +19,11 @@ pub(crate) fn reading(path: &Path, error: io::Error) -> Error {
             Error::data(format!("{shown} cannot be decompressed"))
                 .mend("it is damaged: replace it by a whole copy")
         }
-        _ => Error::environment(format!("{shown} cannot be read")),
+        ErrorKind::NotADirectory => Error::environment(format!("{shown} cannot be read"))
+            .mend("check the path: a part of it is a file, or a link that leads nowhere"),
+        _ => Error::environment(format!("{shown} cannot be read")).mend(
+            "check the path and the disk, and start the job again: it goes on from its last checkpoint",
+        ),
     }
     .caused_by(error)
 }
@@ -38,7 +42,13 @@ pub(crate) fn writing(path: &Path, error: io::Error) -> Error {
             Error::environment(format!("{shown} may not be written"))
                 .mend("give the user that runs the job the right to write to the folder")
         }
-        _ => Error::environment(format!("{shown} cannot be written")),
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            Error::environment(format!("{shown} cannot be written"))
+                .mend("a file stands where a folder is to be: move it away, or write to another folder")
+        }
+        _ => Error::environment(format!("{shown} cannot be written")).mend(
+            "check the path and the disk, and start the job again: it goes on from its last checkpoint",
+        ),
     }
     .caused_by(error)
 }

@@ -137,6 +137,7 @@ impl<F: InputFormat> Source for FileSource<F> {
                 .split_bytes
                 .filter(|_| !self.ordered && self.format.framing().splits_anywhere()),
             may_be_empty: self.allow_empty || self.watch.is_some(),
+            looks_again: self.watch.is_some(),
         };
         Ok(Box::new(FileEnumerator::new(discovery, self.watch, self.ordered, context)?))
     }

@@ -55,7 +55,11 @@ impl Pending {
                     hidden.display()
                 )));
         }
-        fs::rename(&hidden, &visible).map_err(|e| failure::writing(&visible, e))
+        match fs::rename(&hidden, &visible) {
+            // Another owner of the checkpoint, one that is about to be fenced or fences this one, has committed meanwhile.
+            Err(e) if e.kind() == ErrorKind::NotFound => self.find().map(drop),
+            renamed => renamed.map_err(|e| failure::writing(&visible, e)),
+        }
     }
 
     /// Takes over what an earlier writer left. Says whether it is still to be committed.

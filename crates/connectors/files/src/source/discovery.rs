@@ -22,6 +22,8 @@ pub(crate) struct Discovery {
     pub(crate) split_bytes: Option<u64>,
     /// Whether finding nothing is no error.
     pub(crate) may_be_empty: bool,
+    /// Whether this is not the only look.
+    pub(crate) looks_again: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,10 +42,17 @@ impl Discovery {
             ));
         }
         let mut splits = Vec::new();
-        for file in files.into_iter().filter(|file| file.bytes > 0 && !known.contains(&file.path)) {
+        let is_new = |file: &Found| !known.contains(&file.path);
+        for file in files.into_iter().filter(|file| is_new(file) && !self.has_nothing(file)) {
             self.split(file, &mut splits);
         }
         Ok(splits)
+    }
+
+    /// Whether a file has nothing to read, now at least. No compressed file is empty: one is cut off, and only where the folder
+    /// is looked at again may it be written yet.
+    fn has_nothing(&self, file: &Found) -> bool {
+        file.bytes == 0 && (self.looks_again || self.compression.of(&file.path) == Compression::None)
     }
 
     fn split(&self, file: Found, splits: &mut Vec<Split>) {
@@ -240,6 +249,7 @@ mod tests {
             compression: Compression::Auto,
             split_bytes: None,
             may_be_empty,
+            looks_again: false,
         };
         let error = discovery("*.json", false).run(&BTreeSet::new()).unwrap_err().to_string();
         assert!(error.contains("no file matches") && error.contains("*.json"), "{error}");
