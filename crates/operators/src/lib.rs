@@ -1,4 +1,12 @@
 //! Typed operators: process functions, windows, joins, async I/O, broadcast.
+//!
+//! A function over rows is called through a shell: [`RowOperator`] without, [`KeyedOperator`] with keys; windows have shells of
+//! their own. A shell owns state and timers, works in bounded slices, and stops between rows when its output is full. What
+//! a function makes goes through a [`Collector`], which hands it on in bounded batches, to the main output or to side
+//! outputs. Operators that need no more than a look at each row, or one state for each key, work on whole batches instead.
+//!
+//! Names and semantics are Flink's where it has them; where they differ, the item says so. This crate knows nothing of SQL and of
+//! how programs are written down.
 
 mod aggregate;
 mod async_io;
