@@ -40,10 +40,11 @@ impl AggregateFunction for SumDelays {
     }
 
     fn add(&self, delays: &mut Delays, departure: &Departure) {
+        let minutes = i64::from(departure.dep_delay);
         delays.flights += 1;
-        delays.sum += departure.dep_delay;
-        delays.max = delays.max.max(departure.dep_delay);
-        delays.late += u64::from(departure.dep_delay > LATE_MINUTES);
+        delays.sum += minutes;
+        delays.max = delays.max.max(minutes);
+        delays.late += u64::from(minutes > LATE_MINUTES);
     }
 
     fn result(&self, delays: &Delays) -> Delays {

@@ -47,8 +47,8 @@ pub fn build(env: &Environment, options: &Options) {
 
 fn departures(env: &Environment, options: &Options) -> DataStream<Departure> {
     let files = FileSource::new(options.data.join("departures.jsonl.gz"), Json::<Departure>::new());
-    let strategy =
-        WatermarkStrategy::bounded_out_of_orderness(DISORDER_MAX).with_timestamps(|d: &Departure| d.scheduled);
+    let strategy = WatermarkStrategy::bounded_out_of_orderness(DISORDER_MAX)
+        .with_timestamps(|d: &Departure| d.scheduled);
     match options.rate {
         Some(rate) => {
             env.from_source(Throttled::new(files, rate), strategy, "departures").uid("departures").stream()

@@ -11,7 +11,7 @@ use flugs::{Data, Result, Timestamp};
 use std::time::Duration;
 
 /// A departure more than this late, in minutes, counts.
-const LATE_MINUTES: i64 = 60;
+const LATE_MINUTES: i32 = 60;
 /// So many in a row raise an alert.
 const IN_A_ROW: usize = 3;
 /// After so long without a late departure the count starts anew.
@@ -69,8 +69,11 @@ impl KeyedProcessFunction for LateAircraft {
         if row.get(cx).is_some_and(|r| r.last + FORGET_AFTER <= timer.time) {
             row.clear(cx);
         }
-        let due: Vec<(u64, bool)> =
-            waiting.iter(cx).filter(|((at, _), _)| *at == timer.time).map(|((_, id), late)| (*id, *late)).collect();
+        let due: Vec<(u64, bool)> = waiting
+            .iter(cx)
+            .filter(|((at, _), _)| *at == timer.time)
+            .map(|((_, id), late)| (*id, *late))
+            .collect();
         for (flight_id, late) in due {
             waiting.remove(cx, &(timer.time, flight_id));
             if !late {

@@ -71,14 +71,24 @@ pub fn table(out: &Path, job: &JobHandle, report: &JobReport) -> String {
     line("weather rows read", read("weather"));
     line("late and dropped", metrics.sum(None, "numLateRecordsDropped").to_string());
     for output in OUTPUTS {
-        line(output, format!("{:>6} rows in {}", metrics.sum(Some(output), "numRecordsIn"), out.join(output).display()));
+        line(
+            output,
+            format!(
+                "{:>6} rows in {}",
+                metrics.sum(Some(output), "numRecordsIn"),
+                out.join(output).display()
+            ),
+        );
     }
     line("checkpoints", report.checkpoints.to_string());
     if let Some(from) = report.restored_from {
         line("gone on from", format!("checkpoint {from}; the figures above are those since then"));
     }
     if report.restarts > 0 {
-        line("restarts", format!("{} (last failure: {})", report.restarts, report.failure.as_deref().unwrap_or("-")));
+        line(
+            "restarts",
+            format!("{} (last failure: {})", report.restarts, report.failure.as_deref().unwrap_or("-")),
+        );
     }
     text
 }

@@ -13,8 +13,8 @@ pub struct Departure {
     pub origin: String,
     #[serde(with = "rfc3339")]
     pub scheduled: Timestamp,
-    /// Minutes; negative where it left early.
-    pub dep_delay: i64,
+    /// Minutes; negative where it left early. No wider than a feed can mean, so that no sum overflows.
+    pub dep_delay: i32,
 }
 
 /// The weather at an airport, observed on the hour.

@@ -6,7 +6,7 @@ use crate::progress::{Progress, table};
 use flugs::checkpoint::{ObjectBlobs, catalog};
 use flugs::prelude::*;
 use flugs::{Error, Result};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ pub fn run(options: &Options) -> Result<()> {
     check_data(&options.data)?;
     let checkpoints = options.out.join("checkpoints");
     let store = Arc::new(ObjectBlobs::folder(&checkpoints)?);
+    let _held = hold(&options.out)?;
     check_input(options, store.as_ref())?;
     let env = Environment::new(JOB);
     env.set_parallelism(options.parallelism)
@@ -37,9 +38,8 @@ pub fn run(options: &Options) -> Result<()> {
     }
     progress.end();
     let report = job.wait()?;
-    write!(io::stdout(), "{}", table(&options.out, &job, &report)).map_err(|e| {
-        Error::environment("the closing table could not be printed").caused_by(e)
-    })
+    write!(io::stdout(), "{}", table(&options.out, &job, &report))
+        .map_err(|e| Error::environment("the closing table could not be printed").caused_by(e))
 }
 
 fn check_data(data: &Path) -> Result<()> {
@@ -52,18 +52,42 @@ fn check_data(data: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Keeps a second run out of the output folder while this one is in it: what begins by removing a finished run's results must
+/// not meet another that does the same. The operating system lets go when the process ends, in whatever way.
+fn hold(out: &Path) -> Result<File> {
+    let path = out.join("lock");
+    let mend = "name a folder that this process may write to with --out";
+    let failed = |e| Error::environment(format!("{} cannot be used", path.display())).caused_by(e).mend(mend);
+    let file = File::create(&path).map_err(failed)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::environment(format!("another run is writing to {}", out.display()))
+                .mend("wait until it has ended, or name another folder with --out"))
+        }
+        // Where a file system knows no locks, the checkpoints' generations still tell the runs apart.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
 /// Makes the output folder fit for this run: one that had ended starts anew; an unfinished one must be over the same data.
 fn check_input(options: &Options, store: &ObjectBlobs) -> Result<()> {
     let noted = options.out.join("input");
     let data = options.data.canonicalize().unwrap_or_else(|_| options.data.clone()).display().to_string();
-    let failed = |e: io::Error| Error::environment(format!("{} cannot be used", noted.display())).caused_by(e);
+    let failed = |e: io::Error| {
+        Error::environment(format!("{} cannot be used", noted.display())).caused_by(e).mend(
+            "it says which data an unfinished run reads: put it back, or name another folder with --out",
+        )
+    };
     match catalog::latest(store, JOB)? {
         Some(last) if last.finished => clear(&options.out)?,
         Some(_) => {
             let of = fs::read_to_string(&noted).map_err(failed)?;
             if of != data {
-                return Err(Error::environment(format!("{} holds an unfinished run over {of}", options.out.display()))
-                    .mend(format!("finish it with --data {of}, or name another folder with --out")));
+                return Err(Error::environment(format!(
+                    "{} holds an unfinished run over {of}",
+                    options.out.display()
+                ))
+                .mend(format!("finish it with --data {of}, or name another folder with --out")));
             }
             return Ok(());
         }
@@ -74,11 +98,20 @@ fn check_input(options: &Options, store: &ObjectBlobs) -> Result<()> {
 
 /// Removes what an earlier run that had ended left. The checkpoints go last: killed in between, this is done again.
 fn clear(out: &Path) -> Result<()> {
-    let folders = OUTPUTS.iter().copied().chain([&*format!("checkpoints/{JOB}")]).map(|f| out.join(f)).collect::<Vec<_>>();
+    let folders = OUTPUTS
+        .iter()
+        .copied()
+        .chain([&*format!("checkpoints/{JOB}")])
+        .map(|f| out.join(f))
+        .collect::<Vec<_>>();
     for folder in folders {
         match fs::remove_dir_all(&folder) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::environment(format!("{} cannot be removed", folder.display())).caused_by(e));
+                return Err(Error::environment(format!("{} cannot be removed", folder.display()))
+                    .caused_by(e)
+                    .mend(
+                        "it holds an earlier run's results: move it away, or name another folder with --out",
+                    ));
             }
             _ => {}
         }
