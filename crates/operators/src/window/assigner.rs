@@ -82,12 +82,15 @@ impl<T: 'static> WindowAssigner<T> for Box<dyn WindowAssigner<T>> {
     }
 }
 
-pub(crate) fn refuse_zero(what: &str, duration: Duration) -> Result<()> {
-    if duration.as_micros() > 0 {
+/// The longest duration that windows are made of, some 73,000 years: their bounds can be computed.
+const DURATION_MAX: Duration = Duration::from_micros(1 << 61);
+
+pub(crate) fn refuse_size(what: &str, duration: Duration) -> Result<()> {
+    if duration.as_micros() > 0 && duration <= DURATION_MAX {
         return Ok(());
     }
     Err(Error::job(format!("the {what} of a window is {duration:?}"))
-        .mend("give it at least one microsecond"))
+        .mend(format!("choose one from a microsecond to {DURATION_MAX:?}")))
 }
 
 /// An assigner of windows on a grid, in both kinds of time.
@@ -155,7 +158,7 @@ macro_rules! tumbling {
             }
         }
 
-        grid_assigner!($name, $domain, $now, |a: &Self| refuse_zero("size", a.size), Self::slices);
+        grid_assigner!($name, $domain, $now, |a: &Self| refuse_size("size", a.size), Self::slices);
     };
 }
 
@@ -192,7 +195,7 @@ macro_rules! sliding {
             $name,
             $domain,
             $now,
-            |a: &Self| refuse_zero("size", a.size).and_then(|()| refuse_zero("slide", a.slide)),
+            |a: &Self| refuse_size("size", a.size).and_then(|()| refuse_size("slide", a.slide)),
             Self::slices
         );
     };
@@ -250,8 +253,8 @@ impl CumulativeEventTimeWindows {
     }
 
     fn check(&self) -> Result<()> {
-        refuse_zero("step", self.step)?;
-        refuse_zero("largest size", self.max_size)?;
+        refuse_size("step", self.step)?;
+        refuse_size("largest size", self.max_size)?;
         if self.max_size.as_micros().is_multiple_of(self.step.as_micros()) {
             return Ok(());
         }

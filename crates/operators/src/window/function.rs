@@ -1,6 +1,8 @@
 //! Functions over what a window holds, and what they see of it.
 
+use super::side_rows::SideRows;
 use super::time_window::TimeWindow;
+use crate::OutputTag;
 use flugs_batch::{Data, Key, Record, Records};
 use flugs_state::{
     AggregatingState, KeyedAccess, KeyedStore, ListState, MapState, OpenState, ReducingState, StateTime, Ttl,
@@ -80,14 +82,21 @@ where
 /// Where a window function puts its results. They get the window's last instant as their time.
 pub struct WindowOutput<'a, O> {
     pub(crate) rows: &'a mut Records<O>,
+    pub(crate) sides: &'a mut SideRows<O>,
     pub(crate) time: Timestamp,
 }
 
-impl<O> WindowOutput<'_, O> {
+impl<O: 'static> WindowOutput<'_, O> {
     /// Gives a result.
     #[inline]
     pub fn collect(&mut self, result: O) {
         self.rows.push(result, self.time);
+    }
+
+    /// Gives a row to a side output. Port 0 is that of late rows, and port 1 too where there are two streams; a function's own
+    /// follow.
+    pub fn side<S: Send + 'static>(&mut self, tag: OutputTag<S>, row: S) {
+        self.sides.push(tag, row, self.time);
     }
 }
 

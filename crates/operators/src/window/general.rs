@@ -10,9 +10,10 @@ use super::contents::WindowContents;
 use super::function::{Closer, WindowContext, WindowOpenContext, WindowOutput};
 use super::open_window::{Cleanup, OpenWindow, Timers, Windows};
 use super::reached::Reached;
+use super::side_rows::SideRows;
 use super::time_window::TimeWindow;
 use super::trigger::{TimerChange, Trigger, TriggerContext, TriggerResult};
-use super::{LATE_RECORDS, OUTPUT_ROWS, no_event_time};
+use super::{LATE_RECORDS, OUTPUT_ROWS, TIME_MIN, refuse_time};
 use crate::KeySelector;
 use crate::TimeDomain;
 use crate::collector::Traffic;
@@ -71,6 +72,7 @@ struct Logic<C: WindowContents, G> {
     domain: TimeDomain,
     time: StateTime,
     out: Records<C::Out>,
+    sides: SideRows<C::Out>,
     changes: Vec<TimerChange>,
 }
 
@@ -94,12 +96,12 @@ impl<C: WindowContents, G: Trigger<C::In>> WindowOperator<C, G> {
     ) -> Self {
         let time = StateTime { watermark: Timestamp::MIN, processing_time: Timestamp::MIN };
         let domain = assigner.domain();
-        let (out, changes) = (Records::new(), Vec::new());
+        let (out, sides, changes) = (Records::new(), SideRows::default(), Vec::new());
         WindowOperator {
             key_of: Box::new(key_of),
             assigner: Box::new(assigner),
             lateness,
-            logic: Logic { trigger, contents, domain, time, out, changes },
+            logic: Logic { trigger, contents, domain, time, out, sides, changes },
             opened: None,
             work: Work::Nothing,
             late: Records::new(),
@@ -136,6 +138,9 @@ impl<C: WindowContents, G: Trigger<C::In>> WindowOperator<C, G> {
                 self.traffic.gave(self.logic.out.len());
                 let _ = out.push(std::mem::take(&mut self.logic.out))?;
             }
+            if self.logic.sides.len() >= OUTPUT_ROWS || !more {
+                self.logic.sides.hand_on(out)?;
+            }
             if !more {
                 return Ok(Progress::Done);
             }
@@ -169,8 +174,8 @@ impl<C: WindowContents, G: Trigger<C::In>> WindowOperator<C, G> {
         let WindowOperator { key_of, assigner, logic, opened, assigned, .. } = self;
         let opened = opened.as_mut().ok_or_else(not_open)?;
         let in_event_time = logic.domain == TimeDomain::EventTime;
-        if in_event_time && time == Timestamp::MIN {
-            return Err(no_event_time());
+        if in_event_time && time < TIME_MIN {
+            return Err(refuse_time(time));
         }
         let key = key_of.key(&row);
         let hash = hash_key(&key);
@@ -333,7 +338,8 @@ impl<C: WindowContents, G: Trigger<C::In>> Logic<C, G> {
         if let Some(contents) = contents.as_mut().filter(|_| result.fires()) {
             let mut context =
                 WindowContext { key: cell.key, window: *window, time: self.time, store: cell.store };
-            let mut out = WindowOutput { rows: &mut self.out, time: window.max_timestamp() };
+            let (rows, sides) = (&mut self.out, &mut self.sides);
+            let mut out = WindowOutput { rows, sides, time: window.max_timestamp() };
             self.contents.fire(contents, &mut context, &mut out)?;
         }
         if result.purges() {

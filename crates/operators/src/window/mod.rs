@@ -23,9 +23,11 @@ mod key_sessions;
 mod open_window;
 mod reached;
 mod reduce;
+mod results;
 mod session;
 mod session_ends;
 mod sessions;
+mod side_rows;
 mod sliced;
 mod slices;
 mod time_window;
@@ -61,7 +63,7 @@ pub use trigger::{
     PurgingTrigger, Trigger, TriggerContext, TriggerResult,
 };
 
-use flugs_types::Error;
+use flugs_types::{Error, Timestamp};
 
 /// How many result rows are handed on at once.
 const OUTPUT_ROWS: usize = 4096;
@@ -69,7 +71,17 @@ const OUTPUT_ROWS: usize = 4096;
 /// The counter of late rows, by Flink's name.
 const LATE_RECORDS: &str = "numLateRecordsDropped";
 
-fn no_event_time() -> Error {
-    Error::job("a row without an event time came to an event-time window")
-        .mend("give the source or the stream a watermark strategy that assigns event times, or use windows in processing time")
+/// The first event time that windows take, some 146,000 years before the epoch: their bounds can be computed from here on.
+const TIME_MIN: Timestamp = Timestamp(-(1 << 62));
+
+/// Refuses a row that has no event time, or one that no window can hold.
+#[cold]
+fn refuse_time(time: Timestamp) -> Error {
+    if time == Timestamp::MIN {
+        return Error::job("a row without an event time came to an event-time window").mend(
+            "give the source or the stream a watermark strategy that assigns event times, or use windows in processing time",
+        );
+    }
+    Error::data(format!("the event time {time} of a row lies too far back for a window"))
+        .mend("see whether the times are read in the right unit: they are microseconds")
 }

@@ -1,6 +1,6 @@
 //! Sessions: windows that grow while rows follow each other closely.
 
-use super::assigner::{WindowAssigner, WindowShape, refuse_zero};
+use super::assigner::{WindowAssigner, WindowShape, refuse_size};
 use super::time_window::{TimeWindow, micros};
 use crate::TimeDomain;
 use flugs_types::{Result, Timestamp};
@@ -50,7 +50,7 @@ macro_rules! sessions {
             }
 
             fn validate(&self) -> Result<()> {
-                refuse_zero("gap", self.gap)
+                refuse_size("gap", self.gap)
             }
         }
 

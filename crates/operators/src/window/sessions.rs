@@ -9,7 +9,7 @@ use super::key_sessions::{Added, KeySessions};
 use super::reached::Reached;
 use super::session_ends::SessionEnds;
 use super::time_window::{TimeWindow, micros};
-use super::{LATE_RECORDS, OUTPUT_ROWS, no_event_time};
+use super::{LATE_RECORDS, OUTPUT_ROWS, TIME_MIN, refuse_time};
 use crate::TimeDomain;
 use crate::collector::Traffic;
 use crate::{AggregateFunction, KeySelector};
@@ -81,8 +81,8 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SessionWindowOperator<S, A,
     }
 
     fn assign(&mut self, batch: &Records<A::In>) -> Result<()> {
-        if batch.times.contains(&Timestamp::MIN) {
-            return Err(no_event_time());
+        if let Some(&time) = batch.times.iter().find(|time| **time < TIME_MIN) {
+            return Err(refuse_time(time));
         }
         self.windows.clear();
         match self.gap {

@@ -10,13 +10,14 @@
 
 use super::assigner::{WindowAssigner, WindowShape};
 use super::reached::{Ahead, Reached};
+use super::results::Results;
 use super::slices::Slices;
 use super::time_window::TimeWindow;
-use super::{LATE_RECORDS, OUTPUT_ROWS, no_event_time};
+use super::{LATE_RECORDS, OUTPUT_ROWS, TIME_MIN, refuse_time};
 use crate::TimeDomain;
 use crate::collector::Traffic;
 use crate::{AggregateFunction, KeySelector};
-use flugs_batch::{Barrier, Key, Record, Records};
+use flugs_batch::{Barrier, Data, Key, Record, Records};
 use flugs_state::{Fuel, PaneTable, SnapshotTable};
 use flugs_task::{Counter, OpenContext, Operator, Output, Progress};
 use flugs_types::{Clock, Error, KeyHasher, Result, Timestamp, hash_key};
@@ -31,7 +32,7 @@ const STEP_BYTES: usize = 512 * 1024;
 /// Rows that stand in turn and are of the same slice.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    slice: Timestamp,
+    slice: TimeWindow,
     from: usize,
     to: usize,
 }
@@ -45,7 +46,7 @@ struct Firing {
 
 /// How far a slice was read.
 struct Reading {
-    slice: Timestamp,
+    slice: TimeWindow,
     /// The place in the table, as [`KeyedTable::sweep`] counts; [`ENDED`] at the end.
     cursor: u64,
 }
@@ -62,7 +63,7 @@ struct Updates<T> {
 }
 
 struct Opened<K, Acc> {
-    slices: PaneTable<K, Timestamp, Acc>,
+    slices: PaneTable<K, TimeWindow, Acc>,
     reached: Reached,
     clock: Arc<dyn Clock>,
     late_dropped: Counter,
@@ -143,14 +144,14 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
         self.runs.clear();
         let mut from = 0;
         while let Some(&first) = times.get(from) {
-            if first == Timestamp::MIN {
-                return Err(no_event_time());
+            if first < TIME_MIN {
+                return Err(refuse_time(first));
             }
             let slice = self.layout.slice(first);
             // The last slice of all time has no end.
             let within = |t: &Timestamp| slice.start <= *t && (*t < slice.end || *t == first);
             let to = from + times[from..].iter().take_while(|t| within(t)).count();
-            self.runs.push(Run { slice: slice.start, from, to });
+            self.runs.push(Run { slice, from, to });
             from = to;
         }
         Ok(())
@@ -166,7 +167,7 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
         let mut runs = std::mem::take(&mut self.runs);
         runs.retain(|run| {
             let rows = run.from as u32..run.to as u32;
-            match self.layout.last_instant(run.slice) {
+            match self.layout.last_instant(run.slice.start) {
                 None => late.extend(rows.filter(|&row| {
                     self.domain == TimeDomain::EventTime
                         && times[row as usize].saturating_add(self.lateness) <= self.time
@@ -174,7 +175,7 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
                 Some(last) if last.saturating_add(self.lateness) <= self.time => late.extend(rows),
                 Some(_) => {
                     let fired = |w: TimeWindow| w.max_timestamp() <= self.time;
-                    if self.layout.first_window(run.slice, over).is_some_and(fired) {
+                    if self.layout.first_window(run.slice.start, over).is_some_and(fired) {
                         updates.extend(rows);
                     } else {
                         return true;
@@ -207,26 +208,26 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
                     |row, acc| aggregate.add(acc, &values[rows[row] as usize]),
                 );
             }
-            let first = self.layout.first_window(slice, self.time);
+            let first = self.layout.first_window(slice.start, self.time);
             self.next = earlier(self.next, first);
         }
         self.runs = runs;
         Ok((late, updates))
     }
 
-    /// The starts of the slices of the window that have rows, in order.
+    /// The slices of the window that have rows, in order.
     fn slices_with_rows(
         &self,
-        slices: &PaneTable<S::Key, Timestamp, A::Acc>,
+        slices: &PaneTable<S::Key, TimeWindow, A::Acc>,
         window: TimeWindow,
-    ) -> Vec<Timestamp> {
+    ) -> Vec<TimeWindow> {
         if self.layout.is_tumbling() {
-            return vec![window.start];
+            return vec![window];
         }
         if self.layout.per_window() <= slices.len() {
             return self.layout.slices_of(window).filter(|s| slices.pane(s).is_some()).collect();
         }
-        let within = |s: &&Timestamp| window.start <= **s && **s < window.end;
+        let within = |s: &&TimeWindow| window.start <= s.start && s.start < window.end;
         slices.namespaces().filter(within).copied().collect()
     }
 
@@ -234,14 +235,14 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
     fn move_on(&mut self, fired: Timestamp) -> Result<()> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         while let Some((&slice, _)) = opened.slices.first() {
-            let last = self.layout.last_instant(slice).unwrap_or(slice);
+            let last = self.layout.last_instant(slice.start).unwrap_or(slice.start);
             if last.saturating_add(self.lateness) > fired {
                 break;
             }
             opened.slices.discard(&slice);
         }
         let layout = &self.layout;
-        self.next = opened.slices.namespaces().find_map(|&slice| layout.first_window(slice, fired));
+        self.next = opened.slices.namespaces().find_map(|slice| layout.first_window(slice.start, fired));
         Ok(())
     }
 
@@ -282,7 +283,7 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
     }
 }
 
-/// Tables in which keys of one stripe lie, whose hashes begin with the same bits: other bits are put in front.
+/// The hash of keys whose first bits are the same, as those of a stripe are: other bits are put in front.
 #[derive(Default)]
 struct StripeHasher(KeyHasher);
 
@@ -385,7 +386,7 @@ where
         let mut results = Records::new();
         for row in updates.rows.by_ref() {
             let row = row as usize;
-            let slice = self.layout.slice(updates.batch.times[row]).start;
+            let slice = self.layout.slice(updates.batch.times[row]);
             self.update_row(&updates.batch.values[row], slice, &mut results)?;
             if results.len() >= OUTPUT_ROWS {
                 break;
@@ -402,15 +403,15 @@ where
         Ok(Progress::More)
     }
 
-    fn update_row(&mut self, row: &A::In, slice: Timestamp, results: &mut Records<O>) -> Result<()> {
+    fn update_row(&mut self, row: &A::In, slice: TimeWindow, results: &mut Records<O>) -> Result<()> {
         let key = self.key_of.key(row);
         let hash = hash_key(&key);
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         let table = opened.slices.pane_mut(slice);
         self.aggregate.add(table.get_or_insert_hashed(hash, &key, || self.aggregate.create()), row);
-        self.next = earlier(self.next, self.layout.first_window(slice, self.time));
+        self.next = earlier(self.next, self.layout.first_window(slice.start, self.time));
         let mut after = self.time.saturating_sub(self.lateness);
-        while let Some(window) = self.layout.first_window(slice, after) {
+        while let Some(window) = self.layout.first_window(slice.start, after) {
             after = window.max_timestamp();
             if after > self.time {
                 break;
@@ -453,6 +454,8 @@ where
 
     fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
         self.assigner.validate()?;
+        let slices = context.state.panes("window.slices")?;
+        refuse_other_slices(&slices, self.layout)?;
         let reached = Reached::open(context)?;
         if self.domain == TimeDomain::EventTime {
             self.time = reached.watermark();
@@ -462,7 +465,7 @@ where
         }
         self.traffic.open(context);
         self.opened = Some(Opened {
-            slices: context.state.panes("window.slices")?,
+            slices,
             reached,
             clock: Arc::clone(context.clock),
             late_dropped: context.counter(LATE_RECORDS),
@@ -480,7 +483,7 @@ where
             // What comes in the instant of a firing comes after it.
             let now = opened.clock.now().max(Timestamp(self.ticked.0.saturating_add(1)));
             self.runs.clear();
-            self.runs.push(Run { slice: self.layout.slice(now).start, from: 0, to: batch.len() });
+            self.runs.push(Run { slice: self.layout.slice(now), from: 0, to: batch.len() });
         } else {
             self.find_runs(&batch.times)?;
         }
@@ -544,54 +547,22 @@ where
     }
 }
 
-/// The results of a window on their way out, in bounded batches.
-struct Results<'a, F, O> {
-    window: TimeWindow,
-    emit: &'a mut F,
-    ahead: &'a Ahead,
-    traffic: &'a Traffic,
-    out: &'a mut Output<Records<O>>,
-    rows: Records<O>,
-    pushed: Result<()>,
-}
-
-impl<'a, F, O: Record> Results<'a, F, O> {
-    fn new(
-        window: TimeWindow,
-        emit: &'a mut F,
-        ahead: &'a Ahead,
-        traffic: &'a Traffic,
-        out: &'a mut Output<Records<O>>,
-    ) -> Self {
-        Results { window, emit, ahead, traffic, out, rows: Records::new(), pushed: Ok(()) }
-    }
-
-    #[inline]
-    fn give<K: Key, R>(&mut self, key: &K, result: impl FnOnce() -> R)
-    where
-        F: FnMut(&K, TimeWindow, R) -> O,
-    {
-        let time = self.window.max_timestamp();
-        if !self.ahead.is_empty() && self.ahead.was_done(hash_key(key), time) {
-            return;
-        }
-        self.rows.push((self.emit)(key, self.window, result()), time);
-        if self.rows.len() >= OUTPUT_ROWS {
-            self.hand_on();
-        }
-    }
-
-    fn hand_on(&mut self) {
-        if self.pushed.is_ok() && !self.rows.is_empty() {
-            self.traffic.gave(self.rows.len());
-            self.pushed = self.out.push(std::mem::take(&mut self.rows)).map(|_| ());
-        }
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.hand_on();
-        self.pushed
-    }
+/// Refuses stored slices that the windows of the job do not consist of: rows could not be told apart any more.
+fn refuse_other_slices<K: Key, Acc: Data>(
+    slices: &PaneTable<K, TimeWindow, Acc>,
+    layout: Slices,
+) -> Result<()> {
+    let Some(other) = slices.namespaces().find(|slice| layout.slice(slice.start) != **slice) else {
+        return Ok(());
+    };
+    let asked = layout.slice(other.start);
+    Err(Error::state(format!(
+        "the stored windows are cut at {} and {}, those of the job at {} and {}",
+        other.start, other.end, asked.start, asked.end
+    ))
+    .mend(
+        "keep size, slide and offset of the windows, or give the operator a new uid so that it starts empty",
+    ))
 }
 
 fn not_open() -> Error {

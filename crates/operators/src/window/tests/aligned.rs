@@ -182,3 +182,23 @@ fn late_rows_count_in_the_windows_that_are_still_open() {
     );
     assert_eq!(given.late, [(0, (1, 3), -1)]);
 }
+
+/// Results of global windows carry the last instant of time, and may be grouped again.
+#[test]
+fn rows_at_the_ends_of_time() {
+    let script = [
+        Step::Rows(vec![((1, 1), i64::MAX), ((1, 2), i64::MAX - 1), ((1, 3), -(1 << 62))]),
+        Step::Watermark(i64::MAX),
+    ];
+    let tumbling = TumblingEventTimeWindows::of(us(10));
+    let fast = || WindowBuilder::new(key, tumbling).aggregate(Values, group);
+    let general =
+        || WindowBuilder::new(key, tumbling).trigger(EventTimeTrigger::new()).aggregate(Values, group);
+    let fast = run_all(&fast, &script);
+    assert_eq!(sorted(&fast.rows), sorted(&run_all(&general, &script).rows));
+    assert_eq!(fast.rows.iter().map(|(group, _)| group.3.len()).sum::<usize>(), 3);
+    assert_eq!(fast.left, 0);
+    let sliding = SlidingEventTimeWindows::of(us(10), us(3));
+    let given = run_all(&|| WindowBuilder::new(key, sliding).aggregate(Values, group), &script);
+    assert_eq!(given.left, 0);
+}

@@ -31,6 +31,16 @@ fn rows_without_event_times() {
 }
 
 #[test]
+fn rows_from_before_all_windows() {
+    let script = [Step::Rows(vec![((1, 1), i64::MIN + 1)])];
+    let make = || WindowBuilder::new(key, TumblingEventTimeWindows::of(us(10))).aggregate(Values, group);
+    let subject = Subject { make: &make, input: rows(), ports: &LATE };
+    let error = subject.run(&script, Mode::Batches).map(|given| given.rows.len()).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::Data);
+    assert!(error.to_string().contains("microseconds"), "{error}");
+}
+
+#[test]
 fn windows_of_no_size() {
     let no = Duration::ZERO;
     let text =
@@ -95,4 +105,20 @@ fn state_of_windows_that_merge_and_reserved_names() {
     let reserved =
         || WindowBuilder::new(key, TumblingEventTimeWindows::of(us(10))).process(Opening("window.x", false));
     assert!(refusal(&reserved, &[]).contains("belongs to the window operator"));
+}
+
+#[test]
+fn state_of_windows_that_were_cut_otherwise() {
+    let make = |size| {
+        move || WindowBuilder::new(key, TumblingEventTimeWindows::of(us(size))).aggregate(Values, group)
+    };
+    let script = [Step::Rows(vec![((1, 1), 3)])];
+    let ten = make(10);
+    let snapshot = Subject { make: &ten, input: rows(), ports: &LATE }.snapshot(&script).unwrap();
+    assert!(Subject { make: &ten, input: rows(), ports: &LATE }.restore(&snapshot).is_ok());
+    let twenty = make(20);
+    let error =
+        Subject { make: &twenty, input: rows(), ports: &LATE }.restore(&snapshot).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::State);
+    assert!(error.to_string().contains("new uid"), "{error}");
 }

@@ -96,6 +96,32 @@ fn a_closure_sees_all_rows_in_order() {
 }
 
 #[test]
+fn functions_give_to_side_outputs() {
+    const LARGE: crate::OutputTag<Row> = crate::OutputTag::new(1);
+    let make = || {
+        WindowBuilder::new(key, TumblingEventTimeWindows::of(us(10))).apply(
+            |_: &u8, _, rows: &[Row], out: &mut WindowOutput<'_, i64>| {
+                for row in rows {
+                    if row.1 > 5 { out.side(LARGE, *row) } else { out.collect(row.1) }
+                }
+            },
+        )
+    };
+    let ports: [super::harness::Port<Row>; 2] = [
+        |rows| super::harness::side::<Row, Row>(rows, 0, |row| row),
+        |rows| super::harness::side::<Row, Row>(rows, 1, |row| row),
+    ];
+    let subject = super::harness::Subject { make: &make, input: super::harness::rows(), ports: &ports };
+    let script =
+        [Step::Rows(vec![((1, 3), 3), ((1, 8), 1)]), Step::Watermark(20), Step::Rows(vec![((1, 9), 2)])];
+    for mode in super::harness::MODES {
+        let given = subject.run(&script, mode).unwrap();
+        assert_eq!(given.rows, [(3, 9)], "{mode:?}");
+        assert_eq!(given.late, [(1, (1, 8), 9), (0, (1, 9), 2)], "{mode:?}");
+    }
+}
+
+#[test]
 fn windows_over_all_rows() {
     let rows: Vec<_> = (0..30).map(|n| ((n as u8, n), n)).collect();
     let script = [Step::Rows(rows), Step::Watermark(i64::MAX)];

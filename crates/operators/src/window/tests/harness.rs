@@ -206,6 +206,19 @@ where
         Ok(run.subtasks.remove(0).link)
     }
 
+    /// The snapshot after a script.
+    pub(crate) fn snapshot(&self, script: &[Step<R>]) -> Result<Vec<Arc<RunReader>>> {
+        let mut run = self.begin(Mode::Batches);
+        run.open(1, &[])?;
+        script.iter().try_for_each(|step| run.step(step))?;
+        run.freeze_and_capture()
+    }
+
+    /// Opens the operator from a snapshot.
+    pub(crate) fn restore(&self, snapshot: &[Arc<RunReader>]) -> Result<()> {
+        self.begin(Mode::Batches).open(1, snapshot)
+    }
+
     fn begin(&self, mode: Mode) -> Run<'_, R, O, T> {
         let sink = Sink {
             rows: Vec::new(),
