@@ -20,6 +20,25 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 /// How rows `T` are grouped by key and window; the last call says what is made of each group.
+///
+/// ```
+/// # use flugs_operators::{Sum, TumblingEventTimeWindows, WindowBuilder};
+/// # use flugs_testkit::OperatorHarness;
+/// # use flugs_types::Timestamp;
+/// # use std::time::Duration;
+/// # fn main() -> flugs_types::Result<()> {
+/// type Sale = (u32, u64);
+/// let hours = TumblingEventTimeWindows::of(Duration::from_secs(3600));
+/// let turnover = WindowBuilder::new(|sale: &Sale| sale.0, hours)
+///     .aggregate(Sum::of(|sale: &Sale| sale.1), |shop, hour, sum| format!("shop {shop}, {}: {sum}", hour.start));
+///
+/// let mut turnover = OperatorHarness::new(turnover)?;
+/// turnover.push([((4, 5), Timestamp::from_secs(10)), ((4, 7), Timestamp::from_secs(3599))])?;
+/// turnover.watermark(Timestamp::from_secs(3600))?;
+/// assert_eq!(turnover.output().values, ["shop 4, 1970-01-01T00:00:00Z: 12"]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct WindowBuilder<T, S, G = DefaultTrigger> {
     key_of: S,
     assigner: Box<dyn WindowAssigner<T>>,

@@ -274,9 +274,8 @@ impl<C: WindowContents, G: Trigger<C::In>> Logic<C, G> {
         }
         cell.windows.insert(from, whole);
         cell.timers.set_cleanup(&cover, cell.key);
-        let mut states = Some(states);
         let _ = self.ask(cell, from, |trigger, state, context| {
-            *state = trigger.on_merge(states.take().unwrap_or_default(), context);
+            *state = trigger.on_merge(states, context);
             TriggerResult::Continue
         });
         Some(from)
