@@ -110,7 +110,11 @@ impl<L, R, O: Record, F: FnMut(&L, &R) -> O + Send + 'static> JoinFunction<L, R>
 
 type Sides<K, L, R> = (JoinSide<K, L>, JoinSide<K, R>);
 
-/// See the module.
+/// Joins the rows of two keyed streams whose event times lie within an [`Interval`] of each other.
+///
+/// As in Flink, a row is late when its time is before the watermark: it is joined with nothing and goes to side output
+/// [0](left_late) or [1](right_late). A joined row has the later of both times. The rows that one row meets come in the order
+/// of their times. State is dropped as the watermark passes; nothing is left when the input has ended.
 pub struct IntervalJoin<L, R, S1, S2, F>
 where
     L: Data,

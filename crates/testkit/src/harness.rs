@@ -160,7 +160,38 @@ fn check_state<O: Operator>(state: &OpenState, operator: &mut O) -> Result<()> {
     }
 }
 
-/// One opened operator; see the module.
+/// One opened operator, driven in a plain test under virtual time.
+///
+/// It stands in the same shell as in a task, and its snapshots are taken as a task takes them. Whatever it leaves unfinished is
+/// resumed until it is done, or until it says that it waits for something outside ([`is_blocked`](Self::is_blocked)).
+///
+/// ```
+/// use flugs_batch::Records;
+/// use flugs_task::{Operator, Output, Progress};
+/// use flugs_testkit::OperatorHarness;
+/// use flugs_types::{Result, Timestamp};
+///
+/// struct Double;
+///
+/// impl Operator for Double {
+///     type In = Records<i64>;
+///     type Out = Records<i64>;
+///
+///     fn process(&mut self, mut rows: Records<i64>, out: &mut Output<Records<i64>>) -> Result<Progress> {
+///         rows.values.iter_mut().for_each(|x| *x *= 2);
+///         let _ = out.push(rows)?;
+///         Ok(Progress::Done)
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let mut harness = OperatorHarness::new(Double)?;
+/// harness.push([(1, Timestamp(10)), (2, Timestamp(20))])?;
+/// harness.watermark(Timestamp(20))?;
+/// assert_eq!(harness.output().values, [2, 4]);
+/// assert_eq!(harness.watermarks(), [Timestamp(20)]);
+/// # Ok(()) }
+/// ```
 pub struct OperatorHarness<O: Operator> {
     link: Link<O>,
     ident: Arc<OperatorIdent>,

@@ -58,7 +58,13 @@ struct Opened<T> {
     retries: Counter,
 }
 
-/// See the [module](super).
+/// Asks an outside service for rows without stopping the stream.
+///
+/// Requests are futures, polled on the task; one that needs a runtime of its own is spawned there by the function, which
+/// returns the handle. Rows that are not answered and handed on are operator state: a barrier does not wait for answers, and
+/// a restored job asks again, so a service must bear to be asked twice. While more rows wait than there is
+/// [capacity](AsyncOptions::capacity) for, the input waits. Watermarks are held back behind the requests before them; that the input
+/// is idle is not handed on.
 pub struct AsyncOperator<F: AsyncFunction> {
     function: F,
     options: AsyncOptions<F::Out>,

@@ -8,7 +8,7 @@ use flugs_task::OpenContext;
 use flugs_types::{Clock, Result, Timestamp};
 use std::sync::Arc;
 
-/// See the module.
+/// What belongs to the keys of one operator: their state, their timers, and the clocks.
 pub struct KeyedRuntime<K> {
     pub(super) store: KeyedStore<K>,
     pub(super) event_timers: TimerTable<K>,

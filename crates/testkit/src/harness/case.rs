@@ -27,7 +27,36 @@ type Show<O> = Box<dyn Fn(&mut OperatorHarness<O>) -> Vec<String>>;
 type Declare = Box<dyn Fn(HarnessBuilder) -> HarnessBuilder>;
 type Router<B> = Box<dyn Fn(&B) -> Route>;
 
-/// See the module.
+/// One scripted case of an operator, replayed in every way that must not change its result: row by row, with all batches merged
+/// between control steps, with a snapshot and a restore after each step, with an output that is full at every other push, and,
+/// where a [route](Case::route) is given, as two subtasks that become one and two again.
+///
+/// After a restore the last watermark is sent again: how late rows are treated between a restore and the next watermark is
+/// the source's affair, not the operator's.
+///
+/// ```
+/// # use flugs_batch::Records; use flugs_task::{Operator, Output, Progress}; use flugs_types::{Result, Timestamp};
+/// # struct Double;
+/// # impl Operator for Double {
+/// #     type In = Records<i64>;
+/// #     type Out = Records<i64>;
+/// #     fn process(&mut self, mut rows: Records<i64>, out: &mut Output<Records<i64>>) -> Result<Progress> {
+/// #         rows.values.iter_mut().for_each(|x| *x *= 2);
+/// #         let _ = out.push(rows)?;
+/// #         Ok(Progress::Done)
+/// #     }
+/// # }
+/// use flugs_testkit::Case;
+///
+/// let out = Case::new(|| Double)
+///     .batch(Records::untimed(vec![1, 2]))
+///     .watermark(Timestamp(5))
+///     .batch(Records::untimed(vec![3]))
+///     .end()
+///     .run();
+/// assert_eq!(out[0], ["- 2", "- 4"]);
+/// assert_eq!(out[1], ["- 6"]);
+/// ```
 pub struct Case<O: Operator> {
     make: Box<dyn Fn() -> O>,
     steps: Vec<Step<O::In>>,
