@@ -118,7 +118,7 @@ impl Plan {
                         sender: sender.clone(),
                         receiver: mailboxes[&receiver].waker().clone(),
                     };
-                    let (send, receive) = factory.channel(ends);
+                    let (send, receive) = factory.channel(self.runtime.channel_bytes, ends);
                     of_sender.push(send);
                     channels.receivers.entry(receiver).or_default().push((edge.input, receive));
                 }

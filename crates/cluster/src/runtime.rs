@@ -1,6 +1,6 @@
 //! What jobs run on.
 
-use flugs_task::{BackgroundPool, Pool, Scheduler, Simulation, ThreadPerTask};
+use flugs_task::{BackgroundPool, CHANNEL_BYTES, Pool, Scheduler, Simulation, ThreadPerTask};
 use flugs_types::{Background, Clock, SystemClock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,6 +14,7 @@ pub struct Runtime {
     pub(crate) scheduler: Arc<dyn Scheduler>,
     pub(crate) background: Arc<dyn Background>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) channel_bytes: usize,
     /// Where the next job's subtasks begin, so that many small jobs spread over the workers.
     next: Arc<AtomicU32>,
 }
@@ -47,7 +48,15 @@ impl Runtime {
     }
 
     fn of(scheduler: Arc<dyn Scheduler>, background: Arc<dyn Background>, clock: Arc<dyn Clock>) -> Self {
-        Runtime { scheduler, background, clock, next: Arc::default() }
+        Runtime { scheduler, background, clock, channel_bytes: CHANNEL_BYTES, next: Arc::default() }
+    }
+
+    /// About how many bytes may wait in a channel between two subtasks (default 512 KiB): with less, a job needs less
+    /// memory and its checkpoints find less on their way.
+    #[must_use]
+    pub fn channel_bytes(mut self, bytes: usize) -> Self {
+        self.channel_bytes = bytes.max(1);
+        self
     }
 
     /// The clock that its jobs see.

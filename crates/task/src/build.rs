@@ -10,7 +10,7 @@ use crate::channel::{Channel, ChannelEnds};
 use crate::context::{OpenContext, Operator, OperatorIdent};
 use crate::gate::{ChannelInlet, Gate, Inlet};
 use crate::metrics::Metrics;
-use crate::outlet::{CHANNEL_BYTES, Outlet};
+use crate::outlet::Outlet;
 use crate::route::Route;
 use crate::schedule::Task;
 use crate::source::{AlignmentGroups, OnMalformed, SourceSpec, SourceTask};
@@ -105,8 +105,8 @@ pub trait SourceFactory: Send + Sync {
 
 /// Makes what connects two nodes.
 pub trait EdgeFactory: Send + Sync {
-    /// A channel: an `Arc<Channel<B>>`, given to both ends.
-    fn channel(&self, ends: ChannelEnds) -> (AnyBox, AnyBox);
+    /// A channel in which about `capacity` bytes may wait: an `Arc<Channel<B>>`, given to both ends.
+    fn channel(&self, capacity: usize, ends: ChannelEnds) -> (AnyBox, AnyBox);
 
     /// The sending end for one subtask, over the channels to its receivers: a `Box<dyn Stage<B>>`.
     fn outlet(&self, sender: SubtaskId, channels: Vec<AnyBox>) -> Result<AnyBox>;
@@ -133,8 +133,8 @@ impl<T: Data> RecordEdge<T> {
 }
 
 impl<T: Data> EdgeFactory for RecordEdge<T> {
-    fn channel(&self, ends: ChannelEnds) -> (AnyBox, AnyBox) {
-        let channel = Channel::<Records<T>>::new(CHANNEL_BYTES, ends);
+    fn channel(&self, capacity: usize, ends: ChannelEnds) -> (AnyBox, AnyBox) {
+        let channel = Channel::<Records<T>>::new(capacity, ends);
         (Box::new(channel.clone()), Box::new(channel))
     }
 

@@ -12,7 +12,7 @@ use flugs_types::Result;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How many bytes may wait in a channel.
+/// How many bytes may wait in a channel, where nobody says otherwise.
 pub const CHANNEL_BYTES: usize = 512 * 1024;
 
 /// From how many bytes on a piece goes out even if its receiver is busy.

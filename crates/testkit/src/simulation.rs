@@ -175,6 +175,8 @@ impl SimulatedCluster {
             min_pause: ms(&[0, 0, 1, 3]),
             tolerable_failed: if faulty { [0, 2, 1000][self.draw(3) as usize] } else { 0 },
         };
+        // Of the size of a few rows: tasks wait for each other all the time.
+        let channel_bytes = [1, 100, 1_000, 1 << 20][self.draw(4) as usize];
         let restart = match self.draw(4) {
             0 => RestartStrategy::None,
             _ => RestartStrategy::FixedDelay { attempts: 1000, delay: ms(&[0, 1, 5]) },
@@ -185,7 +187,7 @@ impl SimulatedCluster {
             .retained_checkpoints(1 + self.draw(3) as usize)
             .restore(Restore::Latest)
             .restart_strategy(restart)
-            .runtime(&Runtime::simulated(&self.simulation));
+            .runtime(&Runtime::simulated(&self.simulation).channel_bytes(channel_bytes));
         env
     }
 

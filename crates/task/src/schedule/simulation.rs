@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
+/// How often a sluggish task is passed over when it is drawn.
+const SLUGGISHNESS: usize = 3;
+
 type Work = Box<dyn FnOnce() + Send>;
 
 enum Timed {
@@ -22,6 +25,7 @@ enum Timed {
 
 #[derive(Default)]
 struct State {
+    seed: u64,
     random: u64,
     ready: Vec<Arc<Cell>>,
     timed: BTreeMap<(Timestamp, u64), Timed>,
@@ -39,6 +43,20 @@ impl State {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) % below.max(1)
+    }
+
+    /// Takes one of the cells that are ready. One in four is sluggish: mostly another is taken where there is one.
+    fn choose(&mut self) -> Arc<Cell> {
+        let ready = self.ready.len() as u64;
+        let mut chosen = self.draw(ready) as usize;
+        for _ in 0..SLUGGISHNESS {
+            let number = self.ready[chosen].home as u64;
+            if (number ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 != 0 {
+                break;
+            }
+            chosen = self.draw(ready) as usize;
+        }
+        self.ready.swap_remove(chosen)
     }
 
     fn at(&mut self, time: Timestamp, what: Timed) {
@@ -72,7 +90,7 @@ impl Simulation {
     /// A simulation of this seed that starts at `start`. Background work takes up to `delay_max` of virtual time.
     pub fn new(seed: u64, start: Timestamp, delay_max: Duration) -> Self {
         let delay_max_us = u64::try_from(delay_max.as_micros()).unwrap_or(u64::MAX);
-        let state = State { random: seed, delay_max_us, ..State::default() };
+        let state = State { seed, random: seed, delay_max_us, ..State::default() };
         Simulation(Arc::new(Shared { state: Mutex::new(state), clock: ManualClock::new(start) }))
     }
 
@@ -101,9 +119,7 @@ impl Simulation {
         let now = self.0.clock.now();
         let mut state = self.0.lock();
         if !state.ready.is_empty() {
-            let ready = state.ready.len() as u64;
-            let chosen = state.draw(ready) as usize;
-            let cell = state.ready.swap_remove(chosen);
+            let cell = state.choose();
             state.history.add(now, Event::Step(cell.home));
             drop(state);
             if let Some(at) = cell.run(now) {
