@@ -96,14 +96,21 @@ impl Enumerators {
         let actions =
             guarded(|| source.enumerator.step(now, event)).map_err(|e| e.in_source(&source.name))?;
         let mut discoveries = Vec::new();
+        let post = |reader, mail| match self.mailboxes.get(&SubtaskRef { task, index: reader }) {
+            Some(mailbox) => {
+                mailbox.post(mail);
+                Ok(())
+            }
+            None => {
+                let wrong = format!("the enumerator gives to reader {reader}, which does not exist");
+                let mend = "give to readers below the parallelism that the enumerator is made with";
+                Err(Error::job(wrong).mend(mend).in_source(&source.name))
+            }
+        };
         for action in actions {
             match action {
-                EnumeratorAction::Assign { reader, splits } => {
-                    post(&self.mailboxes, task, reader, Mail::Splits(splits))
-                }
-                EnumeratorAction::NoMoreSplits { reader } => {
-                    post(&self.mailboxes, task, reader, Mail::NoMoreSplits)
-                }
+                EnumeratorAction::Assign { reader, splits } => post(reader, Mail::Splits(splits))?,
+                EnumeratorAction::NoMoreSplits { reader } => post(reader, Mail::NoMoreSplits)?,
                 EnumeratorAction::HoldWatermark(hold) => {
                     let readers = self.mailboxes.iter().filter(|(subtask, _)| subtask.task == task);
                     readers.for_each(|(_, mailbox)| mailbox.post(Mail::HoldWatermark(hold)));
@@ -115,11 +122,5 @@ impl Enumerators {
             }
         }
         Ok(discoveries)
-    }
-}
-
-fn post(mailboxes: &BTreeMap<SubtaskRef, Mailbox>, task: u32, reader: u32, mail: Mail) {
-    if let Some(mailbox) = mailboxes.get(&SubtaskRef { task, index: reader }) {
-        mailbox.post(mail);
     }
 }

@@ -102,6 +102,10 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().report.status.is_terminal()
+    }
+
     pub(crate) fn fail(&self, error: Error) {
         let mut state = self.lock();
         state.report.status = JobStatus::Failed;

@@ -43,6 +43,8 @@ pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle
         inbox: inbox.clone(),
         phase: Phase::New,
         cancelled: false,
+        draining: false,
+        asked: Vec::new(),
         generation: Generation(0),
         attempt: Attempt(0),
         next_checkpoint: CheckpointId(1),
@@ -50,7 +52,13 @@ pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle
         manifests: BTreeMap::new(),
     };
     slot.start(Box::new(master));
-    let ask = move |request| inbox.post(Message::Client(request));
+    let asked = shared.clone();
+    let ask = move |request| {
+        // Nobody reads the inbox of a job that is over.
+        if !asked.is_over() {
+            inbox.post(Message::Client(request));
+        }
+    };
     JobHandle { shared, ask: Arc::new(ask) }
 }
 
@@ -183,6 +191,10 @@ struct Master {
     inbox: Inbox,
     phase: Phase,
     cancelled: bool,
+    /// All inputs are to end where they are; a later attempt has to be told again.
+    draining: bool,
+    /// Checkpoints that were asked for while no attempt was running.
+    asked: Vec<Kind>,
     tracker: RestartTracker,
     generation: Generation,
     attempt: Attempt,
@@ -274,16 +286,30 @@ impl Master {
                 match self.phase {
                     Phase::Running(_) => self.stop(now, Outcome::Canceled),
                     Phase::Pausing(_) => self.over(Outcome::Canceled),
-                    _ => {}
+                    Phase::Stopping(_, Outcome::Finished) | Phase::Over => {}
+                    _ => self.shared.update(|report| report.status = JobStatus::Cancelling),
                 }
             }
-            Request::Checkpoint => self.coordinate(now, Event::TriggerRequested { kind: Kind::Checkpoint }),
-            Request::Savepoint => self.coordinate(now, Event::TriggerRequested { kind: Kind::Savepoint }),
+            Request::Checkpoint => self.trigger(now, Kind::Checkpoint),
+            Request::Savepoint => self.trigger(now, Kind::Savepoint),
             Request::Drain => {
-                if let Phase::Running(run) = &self.phase {
-                    run.post_all(|| Mail::EndInput);
-                }
+                self.draining = true;
+                self.drain();
             }
+        }
+    }
+
+    fn trigger(&mut self, now: Timestamp, kind: Kind) {
+        match self.phase {
+            Phase::Running(_) => self.coordinate(now, Event::TriggerRequested { kind }),
+            _ if self.asked.contains(&kind) => {}
+            _ => self.asked.push(kind),
+        }
+    }
+
+    fn drain(&self) {
+        if let Phase::Running(run) = &self.phase {
+            run.post_all(|| Mail::EndInput);
         }
     }
 
@@ -355,6 +381,12 @@ impl Master {
             built.slot.start(built.task);
         }
         self.enumerate(now, |run| run.enumerators.start(now));
+        for kind in std::mem::take(&mut self.asked) {
+            self.trigger(now, kind);
+        }
+        if self.draining {
+            self.drain();
+        }
     }
 
     fn task(&mut self, now: Timestamp, from: SubtaskRef, event: TaskEvent) {
@@ -636,8 +668,17 @@ impl Master {
         self.phase = Phase::Over;
         match outcome {
             Outcome::Finished => self.shared.update(|report| report.status = JobStatus::Finished),
-            Outcome::Canceled => self.shared.update(|report| report.status = JobStatus::Canceled),
-            Outcome::Failed(error) => self.shared.fail(error),
+            Outcome::Failed(error) if !self.cancelled => self.shared.fail(error),
+            _ => self.shared.update(|report| report.status = JobStatus::Canceled),
+        }
+    }
+}
+
+/// Without a coordinator nobody would ever end the tasks.
+impl Drop for Master {
+    fn drop(&mut self) {
+        if let Phase::Running(run) | Phase::Stopping(run, _) = &self.phase {
+            run.post_all(|| Mail::Cancel);
         }
     }
 }

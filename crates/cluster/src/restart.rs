@@ -72,7 +72,8 @@ impl RestartTracker {
             RestartStrategy::None => None,
             RestartStrategy::FixedDelay { attempts, delay } => (self.count <= attempts).then_some(delay),
             RestartStrategy::ExponentialDelay { initial, max, multiplier, reset_after } => {
-                let grown = self.delay.mul_f64(multiplier.max(1.0)).min(max);
+                let grown = Duration::try_from_secs_f64(self.delay.as_secs_f64() * multiplier.max(1.0));
+                let grown = grown.map_or(max, |delay| delay.min(max));
                 let fresh = self.delay.is_zero() || now.since(started) >= reset_after;
                 self.delay = if fresh { initial.min(max) } else { grown };
                 Some(self.delay)

@@ -1,4 +1,5 @@
 //! Jobs put together by hand: a generator, a keyed count behind an exchange, a sink in memory.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use flugs_batch::Records;
 use flugs_checkpoint::{CheckpointOptions, MemoryStore};

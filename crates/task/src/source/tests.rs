@@ -380,7 +380,8 @@ fn each_policy_for_malformed_records() {
         let stepped = rig.task.step(Timestamp::EPOCH);
         if policy == OnMalformed::Fail {
             let error = stepped.unwrap_err().to_string();
-            assert!(error.starts_with("bad data: no number (at a, line 3); mend the record"), "{error}");
+            let place = "bad data: no number (at operator 'source', subtask 1/1, a, line 3); mend the record";
+            assert!(error.starts_with(place), "{error}");
             continue;
         }
         assert_eq!(rig.taken(), [rows([1, 2])]);
