@@ -1,3 +1,5 @@
+//! Requests answered by hand, in any order, late, wrongly or never.
+
 use super::*;
 use flugs_batch::Records;
 use flugs_testkit::{Case, HarnessBuilder, OperatorHarness};

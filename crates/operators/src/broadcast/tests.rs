@@ -1,3 +1,5 @@
+//! Rules that change while data passes, in every way of replaying.
+
 use super::*;
 use crate::{
     KeyedBroadcastContext, KeyedBroadcastProcess, KeyedBroadcastProcessFunction, KeyedContext, OpenKeyed,

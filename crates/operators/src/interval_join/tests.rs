@@ -1,3 +1,5 @@
+//! Bounds, lateness and state of interval joins, and nested loops as their twin.
+
 use super::*;
 use flugs_testkit::{Case, HarnessBuilder, OperatorHarness, Route};
 use proptest::prelude::*;

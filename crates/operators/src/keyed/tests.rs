@@ -1,3 +1,5 @@
+//! State, timers and time to live of keyed functions against hand-made results and naive twins.
+
 use super::*;
 use flugs_batch::Either;
 use flugs_state::{ListState, MapState, Ttl, ValueState};

@@ -1,3 +1,5 @@
+//! Functions over streams without keys: time, side outputs, operator state.
+
 use super::*;
 use crate::{OperatorList, OutputTag};
 use flugs_testkit::{Case, HarnessBuilder, OperatorHarness};

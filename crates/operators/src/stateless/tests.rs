@@ -1,3 +1,5 @@
+//! Maps, filters and flat maps in every way of replaying, and what an explosion does.
+
 use super::*;
 use crate::OutputTag;
 use crate::collector::batch_rows;
