@@ -47,6 +47,10 @@ pub trait LinkPort {
     fn tables(&mut self) -> Vec<&mut dyn SnapshotTable>;
     /// When it wants a tick.
     fn next_tick(&self) -> Option<Timestamp>;
+    /// When it wants to be resumed although it waits for something outside: then its ticks are not called.
+    fn resume_at(&self) -> Option<Timestamp> {
+        None
+    }
     /// Whether it wants to be polled.
     fn polls(&self) -> bool;
     /// Processing time has come to `now`. Only while the chain is ready.
@@ -98,6 +102,11 @@ impl<B> Output<B> {
     /// Hands on a watermark of the operator's own making.
     pub fn watermark(&mut self, watermark: Timestamp) -> Result<Flow> {
         self.control(Control::Watermark(watermark))
+    }
+
+    /// Says that the output has nothing to say about time for now, or has again.
+    pub fn idleness(&mut self, idle: bool) -> Result<Flow> {
+        self.control(if idle { Control::Idle } else { Control::Active })
     }
 
     pub(crate) fn control(&mut self, control: Control) -> Result<Flow> {
@@ -221,11 +230,7 @@ impl<O: Operator> Link<O> {
     fn forward(&mut self, control: Control) -> Result<Flow> {
         match control {
             Control::Barrier(_) => self.operator.tables().iter_mut().for_each(|t| t.freeze()),
-            Control::Watermark(_) | Control::Idle | Control::Active
-                if !self.operator.forwards_watermarks() =>
-            {
-                return Ok(self.out.flow());
-            }
+            Control::Watermark(_) if !self.operator.forwards_watermarks() => return Ok(self.out.flow()),
             _ => {}
         }
         self.out.control(control)
@@ -249,9 +254,11 @@ impl<O: Operator> Link<O> {
                     Control::Watermark(t) => operator.advance(t, out),
                     Control::Barrier(b) => operator.barrier(b, out),
                     Control::End => operator.end(out),
-                    Control::Idle | Control::Active => Ok(Progress::Done),
+                    Control::Idle => operator.idleness(true, out),
+                    Control::Active => operator.idleness(false, out),
                 })?;
-                (progress, Some(control))
+                let said = matches!(control, Control::Idle | Control::Active);
+                (progress, (!said).then_some(control))
             }
         };
         self.settle(progress, then)
@@ -311,6 +318,11 @@ impl<O: Operator> LinkPort for Link<O> {
 
     fn next_tick(&self) -> Option<Timestamp> {
         self.operator.next_tick()
+    }
+
+    fn resume_at(&self) -> Option<Timestamp> {
+        let blocked = self.stopped == Some(Flow::Full) && self.out.flow() == Flow::Ready;
+        self.operator.next_tick().filter(|_| blocked)
     }
 
     fn polls(&self) -> bool {

@@ -98,9 +98,15 @@ pub trait Operator: Send + 'static {
         Ok(Progress::Done)
     }
 
-    /// Whether watermarks and idleness of the input are the output's; an operator that makes its own says no.
+    /// Whether watermarks of the input are the output's; an operator that makes its own says no.
     fn forwards_watermarks(&self) -> bool {
         true
+    }
+
+    /// The input has nothing to say about time for now, or has again. By default the output says so too.
+    fn idleness(&mut self, idle: bool, out: &mut Output<Self::Out>) -> Result<Progress> {
+        let _ = out.idleness(idle)?;
+        Ok(Progress::Done)
     }
 
     /// When `tick` should be called, in processing time.

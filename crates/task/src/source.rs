@@ -328,20 +328,19 @@ impl<T: Record> SourceTask<T> {
             return Ok(step);
         }
         let status = self.read(now)?;
-        let mut next = None;
-        if self.core.settle()? == Flow::Ready {
-            next = self.core.tick(now)?;
-        }
+        let _ = self.core.settle()?;
+        let mut next = self.core.tick(now)?;
         let capturing = self.core.capture()?;
         let starved = status != ReaderStatus::More;
         self.core.flow =
             self.core.flow.and(self.core.chain.hand_on(starved || self.core.flow == Flow::Full)?);
+        let resume_at = next;
         if let ReaderStatus::WaitUntil(t) = status {
             next = Some(next.map_or(t, |n| n.min(t)));
         }
         Ok(match self.core.flow {
             _ if capturing => Step::Again,
-            Flow::Full => Step::Wait,
+            Flow::Full => resume_at.map_or(Step::Wait, Step::WaitUntil),
             Flow::Yield => Step::Again,
             Flow::Ready if !starved => Step::Again,
             Flow::Ready => next.map_or(Step::Wait, Step::WaitUntil),

@@ -219,7 +219,8 @@ impl<H: Batch, C: Stage<H>> TaskCore<H, C> {
         Ok(captured == Captured::Some)
     }
 
-    /// Polls and ticks the operators that asked for it. Returns when the next tick is due.
+    /// Polls and ticks the operators that asked for it, if the chain is ready. Returns when the next tick is due; of a chain
+    /// that is not ready, when an operator that waits is to be resumed.
     /// After the end nothing may follow, so timers that are left do not fire.
     pub(crate) fn tick(&mut self, now: Timestamp) -> Result<Option<Timestamp>> {
         if self.life != Life::Running {
@@ -266,7 +267,8 @@ impl Visitor for Ticks {
         if self.flow == Flow::Ready && link.next_tick().is_some_and(|t| t <= self.now) {
             self.flow = self.flow.and(link.tick(self.now)?);
         }
-        self.next = [self.next, link.next_tick()].into_iter().flatten().min();
+        let next = if self.flow == Flow::Ready { link.next_tick() } else { link.resume_at() };
+        self.next = [self.next, next].into_iter().flatten().min();
         Ok(())
     }
 }
@@ -337,17 +339,15 @@ impl<H: Batch> SubtaskTask<H> {
                 self.core.control(Control::Barrier(barrier))?;
             }
         }
-        let mut next = None;
-        if self.core.settle()? == Flow::Ready {
-            next = self.core.tick(now)?;
-        }
+        let _ = self.core.settle()?;
+        let next = self.core.tick(now)?;
         let capturing = self.core.capture()?;
         // A task that waits for one receiver must not keep back what it has for the others.
         let idle = starved || self.core.flow == Flow::Full;
         self.core.flow = self.core.flow.and(self.core.chain.hand_on(idle)?);
         Ok(match self.core.flow {
             _ if capturing => Step::Again,
-            Flow::Full => Step::Wait,
+            Flow::Full => next.map_or(Step::Wait, Step::WaitUntil),
             Flow::Yield => Step::Again,
             // It came to rest only now.
             Flow::Ready if self.core.is_drained() && self.awaited.is_some() && !self.core.snapshotting() => {

@@ -80,6 +80,8 @@ pub struct AsyncOperator<F: AsyncFunction> {
     rest: RecordsRest<F::In>,
     ending: bool,
     opened: Option<Opened<F::In>>,
+    input_idle: bool,
+    said_idle: bool,
     traffic: Traffic,
 }
 
@@ -98,6 +100,8 @@ impl<F: AsyncFunction> AsyncOperator<F> {
             rest: RecordsRest::default(),
             ending: false,
             opened: None,
+            input_idle: false,
+            said_idle: false,
             traffic: Traffic::default(),
         }
     }
@@ -241,6 +245,10 @@ impl<F: AsyncFunction> AsyncOperator<F> {
             }
         }
         self.traffic.gave(rows.finish()?);
+        if self.input_idle && !self.said_idle && self.queue.is_empty() && Records::is_done(&self.rest) {
+            self.said_idle = true;
+            let _ = out.idleness(true)?;
+        }
         Ok(out.is_ready())
     }
 }
@@ -284,6 +292,15 @@ impl<F: AsyncFunction> Operator for AsyncOperator<F> {
     /// They leave from the queue, behind the answers to the rows before them.
     fn forwards_watermarks(&self) -> bool {
         false
+    }
+
+    /// Idle once all rows are answered, active before the next.
+    fn idleness(&mut self, idle: bool, out: &mut Output<Self::Out>) -> Result<Progress> {
+        self.input_idle = idle;
+        if !idle && std::mem::take(&mut self.said_idle) {
+            let _ = out.idleness(false)?;
+        }
+        self.go_on(out)
     }
 
     fn next_tick(&self) -> Option<Timestamp> {
