@@ -10,7 +10,7 @@ use flugs::testing::simulation::{External, Faults, SimulatedCluster, SimulatedRe
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of each source.
-const ROWS: u64 = 300;
+const ROWS: u64 = 200;
 const KEYS: u64 = 5;
 /// Event time from one row to the next, without disorder.
 const PACE_MS: i64 = 10;

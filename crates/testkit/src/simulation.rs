@@ -1,8 +1,8 @@
 //! Whole jobs under faults: one thread, virtual time, everything from a seed.
 //!
 //! A [`SimulatedCluster`] runs a program in one process after another until its job has finished. Processes die at any
-//! step of any task, are cut off and replaced while they go on running, and start again at another parallelism; the
-//! [checkpoint store](FaultyStore) and the [system that takes the results](External) fail before and after they took
+//! step of any task, are cut off and replaced while they go on running, are cancelled, and start again at another
+//! parallelism; the [checkpoint store](FaultyStore) and the [system that takes the results](External) fail before and after they took
 //! effect, or take effect late; user functions panic; checkpoints run out of time. What outlives a process is the store and
 //! the external system, and nothing else.
 //!
@@ -32,7 +32,7 @@ use std::time::Duration;
 
 /// How many faults a simulation has at most, besides deaths of processes.
 const FAULTS_MAX: u32 = 40;
-/// How many processes die or are cut off at most.
+/// How many processes die, are cut off or stopped at most.
 const DEATHS_MAX: u64 = 4;
 /// More steps than any process of a job that a simulation is fit for needs.
 const STEPS_MAX: u64 = 2_000_000;
@@ -66,6 +66,8 @@ enum End {
     Died,
     /// It goes on, but another one is started.
     CutOff,
+    /// It was asked to stop, to be started again later.
+    Canceled,
 }
 
 /// See the module. It is made for one run.
@@ -86,7 +88,7 @@ impl SimulatedCluster {
     /// A cluster whose schedule and faults come from `seed`.
     pub fn new(seed: u64) -> Self {
         let cluster = Self::calm(seed);
-        cluster.deaths.set(cluster.draw(DEATHS_MAX + 1));
+        cluster.deaths.set(1 + cluster.draw(DEATHS_MAX));
         cluster
     }
 
@@ -157,7 +159,7 @@ impl SimulatedCluster {
                     self.zombies.borrow_mut().clear();
                     self.simulation.crash();
                 }
-                End::Failed | End::CutOff => {}
+                End::Failed | End::CutOff | End::Canceled => {}
             }
             let pause = Duration::from_micros(self.draw(20_000));
             self.simulation.advance_to(self.simulation.clock().now() + pause);
@@ -169,7 +171,7 @@ impl SimulatedCluster {
         let env = Environment::new("simulated");
         let ms = |of: &[u64]| Duration::from_millis(of[self.draw(of.len() as u64) as usize]);
         let options = CheckpointOptions {
-            interval: Some(ms(&[1, 2, 5, 20])),
+            interval: (self.draw(6) > 0).then(|| ms(&[1, 2, 5, 20])),
             // A short one makes checkpoints fail in plenty; without faults none may.
             timeout: if faulty { ms(&[0, 2, 20, 500]) } else { Duration::from_secs(60) },
             min_pause: ms(&[0, 0, 1, 3]),
@@ -196,10 +198,29 @@ impl SimulatedCluster {
         let env = self.environment(faulty);
         program(&env);
         let job = env.execute_async().map_err(|e| format!("the program does not start: {e}"))?;
-        let lifetime = if faulty { self.lifetime() } else { STEPS_MAX };
+        let mut lifetime = if faulty { self.lifetime() } else { STEPS_MAX };
         let mut restarts = 0;
-        for _ in 0..lifetime {
+        let mut step = 0;
+        while step < STEPS_MAX {
+            if step == lifetime {
+                match self.draw(5) {
+                    0 => {
+                        self.zombies.borrow_mut().push(job);
+                        return Ok(self.die(End::CutOff));
+                    }
+                    1 => {
+                        job.cancel();
+                        lifetime = STEPS_MAX;
+                    }
+                    _ => {
+                        self.count(&job);
+                        return Ok(self.die(End::Died));
+                    }
+                }
+            }
+            self.ask(&job);
             let more = self.simulation.step();
+            step += 1;
             self.steps.set(self.steps.get() + 1);
             if let Some(violation) = self.faults.first_violation() {
                 return Err(violation);
@@ -215,15 +236,16 @@ impl SimulatedCluster {
                 _ => {}
             }
         }
-        if !faulty {
-            return Err(format!("no end after {STEPS_MAX} steps: {:?}", job.report()));
+        Err(format!("no end after {STEPS_MAX} steps: {:?}", job.report()))
+    }
+
+    /// What users ask for now and then.
+    fn ask(&self, job: &JobHandle) {
+        match self.draw(2_000) {
+            0 | 1 => job.trigger_checkpoint(),
+            2 => job.trigger_savepoint(),
+            _ => {}
         }
-        self.count(&job);
-        let cut_off = self.draw(4) == 0;
-        if cut_off {
-            self.zombies.borrow_mut().push(job);
-        }
-        Ok(self.die(if cut_off { End::CutOff } else { End::Died }))
     }
 
     /// After how many steps a process dies: often at the start, where most changes in few steps.
@@ -262,7 +284,11 @@ impl SimulatedCluster {
     /// The job of a process is over.
     fn ended(&self, job: &JobHandle, faulty: bool) -> Result<End, String> {
         self.count(job);
-        let Err(error) = job.wait() else { return Ok(End::Finished) };
+        let error = match job.wait() {
+            Ok(report) if report.status == JobStatus::Finished => return Ok(End::Finished),
+            Ok(_) => return Ok(self.die(End::Canceled)),
+            Err(error) => error,
+        };
         self.simulation.note(format!("the job failed: {error}"));
         let expected = match error.kind() {
             ErrorKind::Transient | ErrorKind::User => faulty,
