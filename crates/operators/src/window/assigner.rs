@@ -20,6 +20,8 @@ pub enum WindowShape {
         /// How long that window is; `None` where the rows say.
         gap: Option<Duration>,
     },
+    /// One for all rows of a key, which fires at the end of a bounded input.
+    EndOfStream,
     /// Nothing.
     Any,
 }
@@ -297,5 +299,9 @@ impl<T> WindowAssigner<T> for GlobalWindows {
 
     fn default_trigger(&self) -> DefaultTrigger {
         if self.at_end { DefaultTrigger::EventTime } else { DefaultTrigger::Never }
+    }
+
+    fn shape(&self) -> WindowShape {
+        if self.at_end { WindowShape::EndOfStream } else { WindowShape::Any }
     }
 }

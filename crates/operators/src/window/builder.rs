@@ -2,6 +2,7 @@
 
 use super::assigner::{GlobalWindows, WindowAssigner, WindowShape};
 use super::contents::{Aggregated, AggregatedProcess, Evicted, Processed};
+use super::end_of_stream::EndOfStreamOperator;
 use super::evictor::{CountEvictor, Evictor};
 use super::function::{Apply, ProcessWindowFunction, WindowContext, WindowOpenContext, WindowOutput, apply};
 use super::general::WindowOperator;
@@ -120,6 +121,9 @@ impl<T: Record, S: KeySelector<T>, G: Trigger<T>> WindowBuilder<T, S, G> {
                 if by_default && lateness.is_zero() && assigner.domain() == TimeDomain::EventTime =>
             {
                 WindowedOperator::of(SessionWindowOperator::with_gap(key_of, assigner, gap, aggregate, emit))
+            }
+            WindowShape::EndOfStream if by_default => {
+                WindowedOperator::of(EndOfStreamOperator::new(key_of, aggregate, emit))
             }
             _ => {
                 let contents = Aggregated::new(aggregate, emit);

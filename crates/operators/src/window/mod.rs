@@ -1,21 +1,23 @@
 //! Windows: rows of a key grouped by time or by number, and a result for each group.
 //!
 //! *Assigners* say to which windows a row belongs, *triggers* when a window gives its result, *functions* what the result is, and
-//! *evictors* which rows it leaves out. [`WindowBuilder`] puts them together and chooses between three operators that
+//! *evictors* which rows it leaves out. [`WindowBuilder`] puts them together and chooses between four operators that
 //! agree in what they give:
 //!
 //! - [`WindowOperator`] takes any combination;
 //! - [`SlicedWindowOperator`] takes windows that are the same for all keys and fire once, with an aggregate: a row is counted
 //!   once, in its slice, and slices are closed as a whole;
+//! - [`EndOfStreamOperator`] takes the one window of a bounded input, with an aggregate: a table of keys, read at the end;
 //! - [`SessionWindowOperator`] takes sessions in event time that fire once, with an aggregate: one timer a key, moved lazily.
 //!
-//! All three keep the watermark in their state, so that a row that was late stays late after a restore and no window
-//! fires twice.
+//! All but the one for bounded inputs keep the watermark in their state, so that a row that was late stays late after a
+//! restore and no window fires twice.
 
 mod assigner;
 mod builder;
 mod co_group;
 mod contents;
+mod end_of_stream;
 mod evictor;
 mod function;
 mod general;
@@ -43,6 +45,7 @@ pub use assigner::{
 pub use builder::{WindowBuilder, WindowedOperator};
 pub use co_group::{CoGroup, CoGroupFunction, CoGroupOperator, CoGrouped, JoinPairs, co_group, join_pairs};
 pub use contents::{Aggregated, AggregatedProcess, Evicted, Processed, WindowContents};
+pub use end_of_stream::EndOfStreamOperator;
 pub use evictor::{CountEvictor, DeltaEvictor, Evictor, TimeEvictor, WindowRows};
 pub use function::{
     Apply, ProcessWindowFunction, WindowContext, WindowOpenContext, WindowOutput, WindowValueState, apply,
