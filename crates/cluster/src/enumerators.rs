@@ -7,6 +7,7 @@ use flugs_connector::{EnumeratorAction, EnumeratorContext, EnumeratorEvent, Spli
 use flugs_task::{Mail, Mailbox, SubtaskRef};
 use flugs_types::{Error, OperatorUid, Result, Timestamp, guarded};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 struct Source {
     uid: OperatorUid,
@@ -80,6 +81,13 @@ impl Enumerators {
             discoveries.extend(self.step(now, task, EnumeratorEvent::Woken)?);
         }
         Ok(discoveries)
+    }
+
+    /// The clock was set back by so much: what waits for it waits no longer than before.
+    pub(crate) fn set_back(&mut self, by: Duration) {
+        for wake_at in self.sources.values_mut().filter_map(|s| s.wake_at.as_mut()) {
+            *wake_at = *wake_at - by;
+        }
     }
 
     pub(crate) fn wake_at(&self) -> Option<Timestamp> {

@@ -26,6 +26,7 @@ use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result,
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 /// Starts a job. It runs on `runtime` until it ends; the handle shows it.
 pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle {
@@ -45,6 +46,7 @@ pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle
         cancelled: false,
         draining: false,
         asked: Vec::new(),
+        now: Timestamp::MIN,
         generation: Generation(0),
         attempt: Attempt(0),
         next_checkpoint: CheckpointId(1),
@@ -195,6 +197,8 @@ struct Master {
     draining: bool,
     /// Checkpoints that were asked for while no attempt was running.
     asked: Vec<Kind>,
+    /// The time of the last step.
+    now: Timestamp,
     tracker: RestartTracker,
     generation: Generation,
     attempt: Attempt,
@@ -209,6 +213,11 @@ impl Task for Master {
     fn step(&mut self, now: Timestamp) -> Result<Step> {
         if matches!(self.phase, Phase::New) {
             self.prepare();
+        }
+        let back = self.now.since(now);
+        self.now = now;
+        if !back.is_zero() {
+            self.set_back(now, back);
         }
         while let Some(message) = self.inbox.take() {
             self.take(now, message);
@@ -600,6 +609,21 @@ impl Master {
                     self.coordinate(now, Event::Tick);
                 }
                 self.enumerate(now, |run| run.enumerators.wake(now));
+            }
+            _ => {}
+        }
+    }
+
+    /// The clock was set back by so much: all waiting is moved along with it.
+    fn set_back(&mut self, now: Timestamp, by: Duration) {
+        match &mut self.phase {
+            Phase::Pausing(at) => *at = *at - by,
+            Phase::Running(run) => {
+                run.started = run.started - by;
+                run.enumerators.set_back(by);
+                // The checkpoint coordinator does the same, and asks for its next time anew.
+                run.wake_at = None;
+                self.coordinate(now, Event::Tick);
             }
             _ => {}
         }

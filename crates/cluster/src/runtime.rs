@@ -27,7 +27,11 @@ impl Runtime {
 
     /// So many workers.
     pub fn with_workers(workers: usize) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Self::with_clock(workers, Arc::new(SystemClock))
+    }
+
+    /// So many workers, and a clock of one's own, which must move by itself.
+    pub fn with_clock(workers: usize, clock: Arc<dyn Clock>) -> Self {
         Self::of(
             Arc::new(Pool::new(workers, clock.clone())),
             Arc::new(BackgroundPool::new(BACKGROUND_THREADS)),

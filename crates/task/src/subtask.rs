@@ -353,9 +353,8 @@ impl<H: Batch> SubtaskTask<H> {
             Flow::Ready if self.core.is_drained() && self.awaited.is_some() && !self.core.snapshotting() => {
                 Step::Again
             }
-            Flow::Ready if self.core.is_drained() || (starved && self.gate.is_empty()) => {
-                next.map_or(Step::Wait, Step::WaitUntil)
-            }
+            // What comes after the gate was found empty wakes the task.
+            Flow::Ready if starved || self.core.is_drained() => next.map_or(Step::Wait, Step::WaitUntil),
             Flow::Ready => Step::Again,
         })
     }

@@ -17,19 +17,32 @@ struct Input {
     ended: bool,
 }
 
+impl Input {
+    fn is_open(&self) -> bool {
+        !self.ended && self.watermark < Timestamp::MAX
+    }
+
+    /// Whether it keeps an output of this watermark from going on.
+    fn holds(&self, watermark: Timestamp) -> bool {
+        self.is_open() && !self.idle && self.watermark <= watermark
+    }
+}
+
 /// Combines the watermarks and idleness of a fixed number of inputs.
 #[derive(Debug, Clone)]
 pub struct Valve {
     inputs: Vec<Input>,
     watermark: Timestamp,
     idle: bool,
+    /// How many inputs hold the output, so that a thousand inputs are not looked through for each that speaks.
+    holding: usize,
 }
 
 impl Valve {
     /// A valve with this many inputs, all active and without a watermark.
     pub fn new(inputs: usize) -> Self {
         let input = Input { watermark: Timestamp::MIN, idle: false, ended: false };
-        Valve { inputs: vec![input; inputs], watermark: Timestamp::MIN, idle: false }
+        Valve { inputs: vec![input; inputs], watermark: Timestamp::MIN, idle: false, holding: inputs }
     }
 
     /// The combined watermark.
@@ -39,22 +52,21 @@ impl Valve {
 
     /// Input `i` has a new watermark; an older one than it had is ignored, one of an idle input makes it active.
     pub fn watermark_of(&mut self, i: usize, watermark: Timestamp, out: impl FnMut(Control)) {
-        let input = &mut self.inputs[i];
-        input.watermark = input.watermark.max(watermark);
-        input.idle = false;
-        self.combine(out);
+        let change = |input: &mut Input| {
+            input.watermark = input.watermark.max(watermark);
+            input.idle = false;
+        };
+        self.change(i, change, out);
     }
 
     /// Input `i` is idle, or active again.
     pub fn idleness_of(&mut self, i: usize, idle: bool, out: impl FnMut(Control)) {
-        self.inputs[i].idle = idle;
-        self.combine(out);
+        self.change(i, |input| input.idle = idle, out);
     }
 
     /// Input `i` has ended.
     pub fn ended(&mut self, i: usize, out: impl FnMut(Control)) {
-        self.inputs[i].ended = true;
-        self.combine(out);
+        self.change(i, |input| input.ended = true, out);
     }
 
     /// Whether all inputs have ended.
@@ -62,8 +74,19 @@ impl Valve {
         self.inputs.iter().all(|i| i.ended)
     }
 
+    fn change(&mut self, i: usize, change: impl FnOnce(&mut Input), out: impl FnMut(Control)) {
+        let input = &mut self.inputs[i];
+        self.holding -= usize::from(input.holds(self.watermark));
+        change(input);
+        self.holding += usize::from(input.holds(self.watermark));
+        // While some input holds the output, nothing that another says can move it.
+        if self.holding == 0 || self.idle {
+            self.combine(out);
+        }
+    }
+
     fn combine(&mut self, mut out: impl FnMut(Control)) {
-        let open = || self.inputs.iter().filter(|i| !i.ended && i.watermark < Timestamp::MAX);
+        let open = || self.inputs.iter().filter(|i| i.is_open());
         let (combined, idle) = match open().filter(|i| !i.idle).map(|i| i.watermark).min() {
             Some(min) => (min, false),
             None => match open().map(|i| i.watermark).max() {
@@ -84,6 +107,7 @@ impl Valve {
             self.idle = true;
             out(Control::Idle);
         }
+        self.holding = self.inputs.iter().filter(|i| i.holds(self.watermark)).count();
     }
 }
 

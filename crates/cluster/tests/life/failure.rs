@@ -6,7 +6,7 @@ use flugs_connector::{
     GeneratorSource, MemorySink, Prepared, ReaderContext, Sink, SinkWriter, Source, SourceReader, Split,
     SplitEnumerator, WriterContext,
 };
-use flugs_types::{CheckpointId, Error, Result, Timestamp};
+use flugs_types::{CheckpointId, Clock, Error, Result, SystemClock, Timestamp};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -231,4 +231,47 @@ fn errors_that_a_restart_cannot_help_end_the_job_at_once() {
         assert!(job.wait().unwrap_err().to_string().contains("hopeless"));
         assert_eq!(job.report().restarts, 0);
     }
+}
+
+/// The system's clock, which can be set back by an hour.
+#[derive(Default)]
+struct SetBack(AtomicU32);
+
+impl Clock for SetBack {
+    fn now(&self) -> Timestamp {
+        SystemClock.now() - Duration::from_secs(u64::from(self.0.load(Ordering::SeqCst)) * 3600)
+    }
+
+    fn monotonic(&self) -> Duration {
+        SystemClock.monotonic()
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_delays_neither_restarts_nor_checkpoints() {
+    let clock = Arc::<SetBack>::default();
+    let mut parts = Parts::new(numbers(None, None), &MemorySink::new());
+    let failures = Arc::new(AtomicU32::new(0));
+    parts.look = Arc::new(move |batch| match failures.fetch_add(1, Ordering::SeqCst) {
+        0 => Err(Error::user("once")),
+        // The reader would fill the sink's memory.
+        _ if batch.values.iter().any(|i| *i > 100_000) => {
+            std::thread::park_timeout(Duration::from_millis(1));
+            Ok(())
+        }
+        _ => Ok(()),
+    });
+    let mut options = options(&Arc::default());
+    options.restart = RestartStrategy::FixedDelay { attempts: 1, delay: Duration::from_millis(20) };
+    let job = submit(&Runtime::with_clock(2, clock.clone()), parts.job(), options);
+    let report = job.wait_until(SOON, |report| report.status == JobStatus::Restarting);
+    assert_eq!(report.status, JobStatus::Restarting);
+    clock.0.store(1, Ordering::SeqCst);
+    let report = job.wait_until(Duration::from_secs(5), |report| report.checkpoints >= 2);
+    assert!(report.checkpoints >= 2, "{report:?}");
+    clock.0.store(2, Ordering::SeqCst);
+    let report = job.wait_until(Duration::from_secs(5), |report| report.checkpoints >= 5);
+    assert!(report.checkpoints >= 5, "{report:?}");
+    job.cancel();
+    job.wait().unwrap();
 }

@@ -24,6 +24,8 @@ const STEPS_BETWEEN_TIMERS: u32 = 16;
 
 struct Timer {
     at: Timestamp,
+    /// The same in monotonic time: a clock that is set back must not make tasks sleep longer.
+    due: Duration,
     cell: Arc<Cell>,
 }
 
@@ -216,7 +218,8 @@ impl Loop {
             if let Some(cell) = self.take() {
                 let now = self.clock.now();
                 if let Some(at) = cell.run(now) {
-                    self.timers.push(Reverse(Timer { at, cell }));
+                    let due = self.clock.monotonic() + at.since(now);
+                    self.timers.push(Reverse(Timer { at, due, cell }));
                 }
                 steps += 1;
                 if steps >= STEPS_BETWEEN_TIMERS {
@@ -236,7 +239,7 @@ impl Loop {
 
     fn fire(&mut self, now: Timestamp) -> bool {
         let mut fired = false;
-        while self.timers.peek().is_some_and(|t| t.0.at <= now) {
+        while self.timers.peek().is_some_and(|t| t.0.at <= now || t.0.due <= self.clock.monotonic()) {
             if let Some(Reverse(timer)) = self.timers.pop() {
                 timer.cell.timer_fired(timer.at);
                 fired = true;
@@ -265,7 +268,7 @@ impl Loop {
             if self.clock.monotonic() >= until {
                 return false;
             }
-            if self.timers.peek().is_some_and(|t| t.0.at <= self.clock.now()) {
+            if self.timers.peek().is_some_and(|t| t.0.due <= self.clock.monotonic()) {
                 return true;
             }
         }
@@ -279,7 +282,9 @@ impl Loop {
             return;
         }
         match self.timers.peek() {
-            Some(Reverse(timer)) => std::thread::park_timeout(timer.at.since(self.clock.now())),
+            Some(Reverse(timer)) => {
+                std::thread::park_timeout(timer.due.saturating_sub(self.clock.monotonic()));
+            }
             None => std::thread::park(),
         }
         own.parked.store(false, Ordering::SeqCst);

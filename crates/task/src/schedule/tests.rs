@@ -255,3 +255,37 @@ impl CellWaker {
         Waker::from(cell.clone()).wake();
     }
 }
+
+/// The system's clock, which can be set back.
+struct SetBack(AtomicU64);
+
+impl Clock for SetBack {
+    fn now(&self) -> Timestamp {
+        SystemClock.now() - Duration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        SystemClock.monotonic()
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_makes_nobody_sleep_longer() {
+    type Make = fn(Arc<dyn Clock>) -> Box<dyn Scheduler>;
+    let makes: [Make; 2] =
+        [|clock| Box::new(Pool::new(1, clock)), |clock| Box::new(ThreadPerTask::new(clock))];
+    for make in makes {
+        let clock = Arc::new(SetBack(AtomicU64::new(0)));
+        let scheduler = make(clock.clone());
+        let mut waited = false;
+        let (task, ended) = task(move |now| {
+            if std::mem::replace(&mut waited, true) {
+                return Ok(Step::Done);
+            }
+            clock.0.store(3600, Ordering::SeqCst);
+            Ok(Step::WaitUntil(now + Duration::from_millis(5)))
+        });
+        scheduler.slot(0).start(task);
+        assert!(matches!(ended.recv_timeout(Duration::from_secs(5)), Ok(TaskEvent::Gone)));
+    }
+}

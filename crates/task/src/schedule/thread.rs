@@ -79,7 +79,8 @@ fn run(task: Box<dyn Task>, signal: &Signal, clock: &dyn Clock) {
     loop {
         // A swap, so that what was written before the last wake is seen.
         signal.woken.swap(false, Ordering::SeqCst);
-        match step_task(&mut task, clock.now()) {
+        let now = clock.now();
+        match step_task(&mut task, now) {
             Step::Done => return,
             Step::Again => {}
             Step::Wait => {
@@ -88,8 +89,10 @@ fn run(task: Box<dyn Task>, signal: &Signal, clock: &dyn Clock) {
                 }
             }
             Step::WaitUntil(t) => {
-                while !signal.woken.load(Ordering::SeqCst) && clock.now() < t {
-                    std::thread::park_timeout(t.since(clock.now()));
+                let due = clock.monotonic() + t.since(now);
+                let left = || due.saturating_sub(clock.monotonic());
+                while !signal.woken.load(Ordering::SeqCst) && clock.now() < t && !left().is_zero() {
+                    std::thread::park_timeout(left());
                 }
             }
         }
