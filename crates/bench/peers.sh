@@ -12,7 +12,7 @@ target=${3:-$folder/target}
 (cd "$folder" && CARGO_TARGET_DIR="$target" cargo build --release --quiet)
 bin=$target/release
 
-printf 'bench\tparameters\tevents\tseconds\tM/s\tcpu_s\tpeak_MB\tdetails\n'
+printf 'bench\tparameters\tevents\tseconds\tM/s\tcpu_s\tM/cpu_s\tpeak_MB\tdetails\n'
 
 # Runs a command and prints what it says through awk, with the processor time and memory that it took.
 measured() {
@@ -30,9 +30,11 @@ peer='{
     split(usage, u, " ")
     workers = $3; sub(/w$/, "", workers)
     details = ""
-    for (i = 8; i <= NF; i++) details = details (i > 8 ? " " : "") $i
-    printf "%s\tquery=%s workers=%s\t%s\t%s\t%s\t%.3f\t%.0f\tout=%s\n", \
-        $1, $2, workers, events, $6, $4, u[1] + u[2], u[3] * 1024 / 1e6, details
+    for (i = 9; i <= NF; i++) details = details (i > 9 ? " " : "") $i
+    cpu = u[1] + u[2]; by_cpu = ""
+    if (cpu > 0) by_cpu = sprintf("%.3f", events / cpu / 1e6)
+    printf "%s\tquery=%s workers=%s\t%s\t%s\t%s\t%.3f\t%s\t%.0f\tout=%s\n", $1, $2, workers, events, $6, $4, \
+        cpu, by_cpu, u[3] * 1024 / 1e6, details
 }'
 # "limit: word count    1t    68.10 M words/s    14.68 ns   0.294 s"; one process prints several, so processor
 # time and memory belong to none of them.
@@ -40,7 +42,7 @@ limit='/^limit: / {
     at = match($0, / [0-9]+t /)
     name = substr($0, 8, at - 8); sub(/ +$/, "", name); gsub(/[ ,]+/, "_", name)
     split(substr($0, at), f, " "); threads = f[1]; sub(/t$/, "", threads)
-    printf "limit\twork=%s threads=%s\t%s\t%s\t%s\t\t\t\n", name, threads, events, f[7], f[2]
+    printf "limit\twork=%s threads=%s\t%s\t%s\t%s\t\t\t\t\n", name, threads, events, f[7], f[2]
 }'
 
 measured "$limit" "$bin/simple" "$events"

@@ -97,6 +97,14 @@ fn append(pairs: &mut String, name: &str, value: impl Display) {
     let _ = write!(pairs, "{space}{name}={value}");
 }
 
+/// Millions a second; empty where nothing was counted.
+fn rate(events: u64, seconds: f64) -> String {
+    if events == 0 || seconds <= 0.0 {
+        return String::new();
+    }
+    format!("{:.3}", events as f64 / seconds / 1e6)
+}
+
 /// The table: tab-separated, a line at a time, with comments that start with `#`.
 pub(crate) struct Table(());
 
@@ -107,17 +115,18 @@ impl Table {
         if cfg!(debug_assertions) {
             println!("# NOT OPTIMIZED: a debug build, its figures mean nothing");
         }
-        println!("bench\tparameters\tevents\tseconds\tM/s\tcpu_s\tpeak_MB\tdetails");
+        println!("bench\tparameters\tevents\tseconds\tM/s\tcpu_s\tM/cpu_s\tpeak_MB\tdetails");
         Table(())
     }
 
     /// Prints a line.
     pub(crate) fn print(&mut self, line: Line) {
         let Line { bench, parameters, events, run, details } = line;
-        let rate = events as f64 / run.seconds / 1e6;
         let Run { seconds, cpu_seconds, peak_mb } = run;
+        // The rate by processor time tells what the work costs where other programs take their share of the machine.
+        let (rate, rate_by_cpu) = (rate(events, seconds), rate(events, cpu_seconds));
         println!(
-            "{bench}\t{parameters}\t{events}\t{seconds:.4}\t{rate:.3}\t{cpu_seconds:.3}\t{peak_mb:.0}\t{details}"
+            "{bench}\t{parameters}\t{events}\t{seconds:.4}\t{rate}\t{cpu_seconds:.3}\t{rate_by_cpu}\t{peak_mb:.0}\t{details}"
         );
     }
 

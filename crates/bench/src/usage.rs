@@ -14,6 +14,14 @@ pub(crate) fn cpu_seconds() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
+/// Processor nanoseconds of the calling thread so far.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call only writes to `time`.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Makes the present resident memory the peak, where the system lets it (Linux).
 pub(crate) fn reset_peak() {
     // Where it does not, the peak is that of the process, which is only too high.

@@ -1,8 +1,11 @@
 //! What checkpoints of large keyed state cost: updates of random keys at full speed, first without, then with checkpoints.
 //!
 //! The updating operator looks at the clock after each group of 1024 updates. The time from group to group holds everything
-//! that can hold a task up: its own work, alignment, freezing and capturing its tables, copies on write, the scheduler. A group
-//! counts as *during* a checkpoint from its barrier until the operator is told that it is complete.
+//! that can hold a task up: its own work, alignment, freezing and capturing its tables, copies on write, the scheduler. Within a
+//! batch it is the operator's own work with its copies on write; the first group of a batch has all the rest. A group counts as
+//! *during* a checkpoint from its barrier until the operator is told that it is complete.
+//!
+//! The same time in processor time of the worker's thread leaves out what other programs (and waits for locks) add to it.
 
 use super::environment;
 use super::folder::Folder;
@@ -11,6 +14,7 @@ use crate::figures::{Line, Run, Table, timed};
 use crate::histogram::Histogram;
 use crate::options::Options;
 use crate::rows::mix;
+use crate::usage::thread_cpu_ns;
 use flugs::prelude::*;
 use flugs::state::{KeyedTable, SnapshotTable};
 use flugs::task::{OpenContext, Operator, Output, Progress};
@@ -19,18 +23,51 @@ use flugs_batch::Barrier;
 use flugs_types::CheckpointId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 /// Updates between two looks at the clock.
 const GROUP: usize = 1024;
 /// How long a step of the measurement may take before it is given up.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The times from group to group of one subtask.
+/// The times from group to group, by the group's place in its batch.
+#[derive(Default)]
+struct Groups {
+    first: Histogram,
+    later: Histogram,
+    /// The times of both as the worker's processor time, where it is the same worker.
+    cpu: Histogram,
+    updates: u64,
+    ns: u64,
+}
+
+impl Groups {
+    fn record(&mut self, is_first: bool, gap_ns: u64, updates: usize) {
+        if is_first { &mut self.first } else { &mut self.later }.record(gap_ns);
+        self.updates += updates as u64;
+        self.ns += gap_ns;
+    }
+
+    fn add(&mut self, other: &Groups) {
+        self.first.add(&other.first);
+        self.later.add(&other.later);
+        self.cpu.add(&other.cpu);
+        self.updates += other.updates;
+        self.ns += other.ns;
+    }
+
+    fn all(&self) -> Histogram {
+        let mut all = self.first.clone();
+        all.add(&self.later);
+        all
+    }
+}
+
+/// What the subtasks have seen since the last look.
 #[derive(Default)]
 struct Gaps {
-    usual: Histogram,
-    during: Histogram,
-    during_ns: u64,
+    usual: Groups,
+    during: Groups,
 }
 
 /// What the operators tell the measurement.
@@ -60,7 +97,6 @@ impl Probes {
             let gaps = std::mem::take(&mut *self.of(subtask));
             all.usual.add(&gaps.usual);
             all.during.add(&gaps.during);
-            all.during_ns += gaps.during_ns;
         }
         all
     }
@@ -72,12 +108,14 @@ struct Updates {
     probes: Arc<Probes>,
     subtask: usize,
     last_ns: u64,
+    /// The worker that made the last group, and its processor time then.
+    last_cpu: Option<(ThreadId, u64)>,
     checkpointing: bool,
 }
 
 impl Updates {
     fn new(probes: Arc<Probes>) -> Self {
-        Updates { counts: None, probes, subtask: 0, last_ns: 0, checkpointing: false }
+        Updates { counts: None, probes, subtask: 0, last_ns: 0, last_cpu: None, checkpointing: false }
     }
 }
 
@@ -95,17 +133,19 @@ impl Operator for Updates {
     fn process(&mut self, batch: Records<u64>, _: &mut Output<Records<u64>>) -> Result<Progress> {
         let counts = self.counts.as_mut().ok_or_else(|| Error::bug("the operator is not open"))?;
         let mut gaps = self.probes.of(self.subtask);
-        for keys in batch.values.chunks(GROUP) {
+        let worker = std::thread::current().id();
+        for (group, keys) in batch.values.chunks(GROUP).enumerate() {
             counts.for_each_row(keys.len(), |i| keys[i], || 0, |_, n| *n += 1);
             let now = now_ns();
             let gap = now - self.last_ns;
             self.last_ns = now;
-            if self.checkpointing {
-                gaps.during.record(gap);
-                gaps.during_ns += gap;
-            } else {
-                gaps.usual.record(gap);
+            let gaps = if self.checkpointing { &mut gaps.during } else { &mut gaps.usual };
+            gaps.record(group == 0, gap, keys.len());
+            let cpu_ns = thread_cpu_ns();
+            if let Some((_, last_ns)) = self.last_cpu.filter(|(last, _)| *last == worker) {
+                gaps.cpu.record(cpu_ns - last_ns);
             }
+            self.last_cpu = Some((worker, cpu_ns));
         }
         self.probes.updates.fetch_add(batch.len() as u64, Ordering::Relaxed);
         Ok(Progress::Done)
@@ -194,15 +234,15 @@ fn measure(options: &Options, table: &mut Table, workers: u64, keys: u64) -> Res
             .parameter("checkpoints", checkpoints)
     };
     let (usual, ()) = phase(&probes, || pass(&job, usual_time))?;
-    let usual_p50 = usual.gaps.usual.quantile(0.5);
-    table.print(gap_details(line(&usual, "none"), &usual.gaps.usual, 0));
+    let usual_p50 = usual.gaps.usual.all().quantile(0.5);
+    table.print(gap_details(line(&usual, "none"), &usual.gaps.usual));
 
     let (with, taken) = phase(&probes, || checkpoints(&job, options.runs(), interval))?;
     let during = &with.gaps.during;
-    let during_seconds = with.gaps.during_ns as f64 / 1e9 / workers as f64;
-    let rate_during = during.total() as f64 * GROUP as f64 / during_seconds / 1e6;
-    let line = gap_details(line(&with, &format!("{}s", interval.as_secs())), during, usual_p50)
-        .detail("during_M/s", format!("{rate_during:.2}"))
+    let during_seconds = during.ns as f64 / 1e9 / workers as f64;
+    let line = gap_details(line(&with, &format!("{}s", interval.as_secs())), during);
+    let line = pause_details(line, &during.all(), usual_p50)
+        .detail("during_M/s", format!("{:.2}", during.updates as f64 / during_seconds / 1e6))
         .detail("during_s", format!("{during_seconds:.2}"))
         .detail("snapshot_s", format!("{:.3}", taken.seconds))
         .detail("snapshot_MB", format!("{:.0}", taken.bytes as f64 / 1e6))
@@ -212,22 +252,27 @@ fn measure(options: &Options, table: &mut Table, workers: u64, keys: u64) -> Res
     job.wait().map(|_| ())
 }
 
-/// The times of a group, and by how much the longer ones exceed the usual one.
-fn gap_details(mut line: Line, gaps: &Histogram, usual_p50: u64) -> Line {
-    let quantiles = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
-    for (name, fraction) in quantiles {
-        line = line.micros(&format!("group_{name}_us"), gaps.quantile(fraction));
+const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// The times from group to group.
+fn gap_details(mut line: Line, groups: &Groups) -> Line {
+    let all = groups.all();
+    for (name, fraction) in QUANTILES {
+        line = line.micros(&format!("group_{name}_us"), all.quantile(fraction));
     }
-    line = line.micros("group_max_us", gaps.max());
-    if usual_p50 > 0 {
-        for (name, fraction) in quantiles {
-            let pause = gaps.quantile(fraction).saturating_sub(usual_p50);
-            line = line.detail(&format!("pause_{name}_ms"), format!("{:.3}", pause as f64 / 1e6));
-        }
-        let longest = gaps.max().saturating_sub(usual_p50);
-        line = line.detail("pause_max_ms", format!("{:.3}", longest as f64 / 1e6));
+    line.micros("first_group_max_us", groups.first.max())
+        .micros("later_group_max_us", groups.later.max())
+        .micros("group_cpu_p99.9_us", groups.cpu.quantile(0.999))
+        .micros("group_cpu_max_us", groups.cpu.max())
+}
+
+/// By how much they exceed the usual one.
+fn pause_details(mut line: Line, during: &Histogram, usual_p50: u64) -> Line {
+    let millis = |ns: u64| format!("{:.3}", ns.saturating_sub(usual_p50) as f64 / 1e6);
+    for (name, fraction) in QUANTILES {
+        line = line.detail(&format!("pause_{name}_ms"), millis(during.quantile(fraction)));
     }
-    line
+    line.detail("pause_max_ms", millis(during.max()))
 }
 
 struct Taken {

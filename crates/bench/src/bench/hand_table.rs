@@ -3,6 +3,8 @@
 /// Keys that are fetched together before the first is read.
 const GROUP: usize = 64;
 const SLOTS_MIN: usize = 1 << 12;
+/// Tables up to this size lie in the processor's caches: fetching ahead would only cost.
+const PLAIN_BYTES_MAX: usize = 256 << 10;
 
 /// Open addressing with linear probing over (key, number) slots of 16 bytes, at most 5/8 full. Key 0 marks a
 /// free slot, so callers shift keys by one.
@@ -30,13 +32,18 @@ impl HandTable {
         (fold(key) >> 8) as usize & (self.slots.len() - 1)
     }
 
+    /// The place of the key, or the free one where it belongs: below the number of slots.
     #[inline(always)]
     fn find(&self, mut at: usize, key: u64) -> usize {
         let mask = self.slots.len() - 1;
-        while self.slots[at & mask].0 != key && self.slots[at & mask].0 != 0 {
+        loop {
+            // SAFETY: there is a slot at least, and a power of two of them, so what is masked is below their number.
+            let held = unsafe { self.slots.get_unchecked(at & mask) }.0;
+            if held == key || held == 0 {
+                return at & mask;
+            }
             at += 1;
         }
-        at & mask
     }
 
     #[cold]
@@ -58,25 +65,40 @@ impl HandTable {
         key: impl Fn(usize) -> u64,
         mut f: impl FnMut(usize, &mut u64),
     ) {
-        let mut homes = [(0, 0); GROUP];
         for start in (0..rows).step_by(GROUP) {
             let n = GROUP.min(rows - start);
             while (self.len + n) * 8 > self.slots.len() * 5 {
                 self.grow();
             }
+            if self.slots.len() * size_of::<(u64, u64)>() <= PLAIN_BYTES_MAX {
+                for row in start..start + n {
+                    let key = key(row);
+                    f(row, self.number(self.home(key), key));
+                }
+                continue;
+            }
+            let mut homes = [(0, 0); GROUP];
             for (i, home) in homes[..n].iter_mut().enumerate() {
                 let key = key(start + i);
                 *home = (self.home(key), key);
                 prefetch(&self.slots[home.0]);
             }
             for (i, &(home, key)) in homes[..n].iter().enumerate() {
-                let at = self.find(home, key);
-                let slot = &mut self.slots[at];
-                self.len += usize::from(slot.0 == 0);
-                slot.0 = key;
-                f(start + i, &mut slot.1);
+                f(start + i, self.number(home, key));
             }
         }
+    }
+
+    #[inline(always)]
+    fn number(&mut self, home: usize, key: u64) -> &mut u64 {
+        let at = self.find(home, key);
+        // SAFETY: `find` gives places below the number of slots.
+        let slot = unsafe { self.slots.get_unchecked_mut(at) };
+        if slot.0 == 0 {
+            slot.0 = key;
+            self.len += 1;
+        }
+        &mut slot.1
     }
 
     /// Keys and numbers in no order.
@@ -111,7 +133,8 @@ mod tests {
 
     #[test]
     fn sums_as_a_map_does() {
-        let keys: Vec<u64> = (0..30_000).map(|i| mix(i) % 5_000 + 1).collect();
+        // Grows beyond the size up to which rows are looked up one by one.
+        let keys: Vec<u64> = (0..60_000).map(|i| mix(i) % 20_000 + 1).collect();
         let (mut table, mut map) = (HandTable::default(), HashMap::new());
         table.each(keys.len(), |i| keys[i], |i, n| *n += i as u64);
         keys.iter().enumerate().for_each(|(i, key)| *map.entry(*key).or_insert(0) += i as u64);

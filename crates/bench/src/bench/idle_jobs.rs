@@ -54,8 +54,11 @@ fn measure(options: &Options, table: &mut Table, checkpoints: Option<Duration>) 
         .detail("start_of_all_s", format!("{:.3}", started_ns as f64 / 1e9))
         .detail("resident_before_MB", format!("{empty_mb:.1}"))
         .detail("resident_MB", format!("{idle_mb:.1}"))
-        .detail("KB_per_job", format!("{:.1}", (idle_mb - empty_mb) * 1e3 / jobs as f64))
         .detail("checkpoints_taken", taken);
+    // Jobs of a later measurement partly live in memory that the earlier ones have left.
+    let per_job_kb = (idle_mb - empty_mb) * 1e3 / jobs as f64;
+    let line =
+        if checkpoints.is_none() { line.detail("KB_per_job", format!("{per_job_kb:.1}")) } else { line };
     table.print(line);
     Ok(())
 }

@@ -21,7 +21,8 @@ pub(crate) fn run(options: &Options, table: &mut Table) -> Result<()> {
             }
             Ok(histogram)
         })?;
-        let line = Line::new("startup", starts, run)
+        let line = Line::new("startup", 0, run)
+            .parameter("starts", starts)
             .parameter("runtime", name.replace(' ', "_"))
             .parameter("tasks", 2)
             .micros("p50_us", histogram.quantile(0.5))

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn both_window_operators_give_what_the_loop_does() {
-        let (events, keys) = (12_000_000, 3_000);
+        let (events, keys) = (5_300_000, 3_000);
         let expected = hand_sum::expected(events, keys);
         for windows in [Windows::Engine, Windows::Bare] {
             assert_eq!(program(events, keys, 2, windows).unwrap().1, expected);
