@@ -102,3 +102,6 @@ fn serve(shared: &Shared) {
     }
     state.threads -= 1;
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,7 +68,8 @@ impl OpenContext<'_> {
 ///
 /// The order of calls: `open`, then any of `process`, `advance`, `tick`, `poll`, `barrier`; after one of
 /// these returned `More` or `Blocked` only `resume`, until it returns `Done`; `end` once; after it
-/// `barrier` and `committed` may still come. An error ends the attempt.
+/// no `tick` or `poll`, but `barrier` may still come. `committed` may come at any time, also while the operator has
+/// stopped. An error ends the attempt.
 pub trait Operator: Send + 'static {
     /// What it takes.
     type In: Batch;
@@ -98,7 +99,8 @@ pub trait Operator: Send + 'static {
         Ok(Progress::Done)
     }
 
-    /// Whether watermarks of the input are the output's; an operator that makes its own says no.
+    /// Whether watermarks of the input are the output's; an operator that makes its own says no. It then hands on
+    /// [`Timestamp::MAX`] too, once its input has come to it: windows behind it wait for that.
     fn forwards_watermarks(&self) -> bool {
         true
     }

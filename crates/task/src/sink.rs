@@ -136,3 +136,6 @@ impl<T: Record> Operator for SinkOperator<T> {
         opened.writer.commit(due.into_iter().map(|(_, bytes)| Committable(bytes)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,20 +2,25 @@ use super::*;
 use crate::chain::{Discard, Link, Output};
 use crate::context::{Operator, Progress};
 use crate::testing::{Around, barrier, ident};
+use bytes::Bytes;
 use flugs_batch::data::Schema;
 use flugs_batch::{Control, Data, Flow, Push, Records};
 use flugs_state::{OpenState, PieceWriter, RunReader, SnapshotTable, StateKind, StateSchema};
 use flugs_types::SubtaskId;
 
-/// Captures a chain behind a barrier, and reads back the list `seen` of the operator with this uid.
-pub(crate) fn captured<B>(chain: &mut dyn Stage<B>, uid: &str) -> Vec<i64> {
+/// Captures a chain behind a barrier, and gives the stored state of the operator with this uid.
+pub(crate) fn state_of<B>(chain: &mut dyn Stage<B>, uid: &str) -> Bytes {
     let around = Around::new();
     let mut capture = Capture::begin(chain, CheckpointId(1), &around.context).unwrap();
     while capture.step(chain).unwrap() != Captured::All {}
     while around.background.run_one() {}
     let [TaskEvent::Ack { operators, .. }] = &around.reported.take()[..] else { panic!("one answer") };
-    let state = operators.iter().find(|o| o.uid.as_str() == uid).unwrap().state.clone().unwrap();
-    let run = Arc::new(RunReader::open(state, "test").unwrap());
+    operators.iter().find(|o| o.uid.as_str() == uid).unwrap().state.clone().unwrap()
+}
+
+/// The same, and reads back the list `seen`.
+pub(crate) fn captured<B>(chain: &mut dyn Stage<B>, uid: &str) -> Vec<i64> {
+    let run = Arc::new(RunReader::open(state_of(chain, uid), "test").unwrap());
     let mut list = OpenState::new(SubtaskId::new(0, 1), vec![run]).list::<i64>("seen").unwrap();
     std::mem::take(list.items_mut())
 }
