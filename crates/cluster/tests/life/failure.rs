@@ -161,6 +161,22 @@ fn a_last_commit_that_fails_for_good_is_no_success() {
 }
 
 #[test]
+fn the_final_checkpoint_is_tried_again_and_commits_all_once() {
+    for late in [false, true] {
+        let store = Arc::new(Held { late, refuse: Mutex::new(2), ..Held::default() });
+        let sink = MemorySink::new();
+        let mut options = options(&store);
+        options.checkpoints.interval = None;
+        options.checkpoints.tolerable_failed = 2;
+        let job = Parts::new(numbers(Some(1000), None), &sink).job();
+        let report = submit(&Runtime::with_workers(2), job, options).wait().unwrap();
+        assert_eq!((report.status, report.restarts), (JobStatus::Finished, 0));
+        assert_eq!((report.checkpoints, report.checkpoints_failed), (1, 2));
+        assert_eq!(sorted(&sink), (0..1000).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn failures_while_manifests_are_written_lose_and_repeat_nothing() {
     // A manifest that was refused may be there all the same.
     for late in [false, true] {
