@@ -62,11 +62,13 @@ pub struct Entry {
 
 /// Makes the caller the owner of a job's checkpoints: claims the generation after the highest one.
 pub fn claim_generation(store: &dyn BlobStore, job: &str) -> Result<Generation> {
+    // What could not be claimed is taken, be it by something that no listing shows (a folder in the claim's place).
+    let mut taken = None;
     for _ in 0..TRIES {
         let paths = store.list(&job_folder(job))?;
         let published = paths.iter().filter_map(|p| layout::folder_of(p)).map(|f| f.generation);
         let claimed = paths.iter().filter_map(|p| layout::claim_of(p));
-        let next = match claimed.chain(published).max() {
+        let next = match claimed.chain(published).chain(taken).max() {
             None => Generation(1),
             Some(highest) => highest.0.checked_add(1).map(Generation).ok_or_else(|| {
                 Error::state(format!("job '{job}' has run out of generations"))
@@ -78,6 +80,7 @@ pub fn claim_generation(store: &dyn BlobStore, job: &str) -> Result<Generation> 
         if store.put_if_absent(&generation_path(job, next), Bytes::from(text))? {
             return Ok(next);
         }
+        taken = Some(next);
     }
     Err(Error::transient(format!("others were faster to claim a generation of job '{job}' {TRIES} times"))
         .at(store.describe())

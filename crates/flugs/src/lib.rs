@@ -41,6 +41,7 @@ pub mod connectors {
     pub use flugs_files::*;
     pub use flugs_nexmark as nexmark;
     pub use flugs_socket::SocketSource;
+    pub use flugs_types::{Attempt, Background, CheckpointId, Clock, Generation, OperatorUid, SubtaskId};
 }
 
 /// Formats of records in files and on sockets.

@@ -49,6 +49,12 @@ impl ObjectBlobs {
     fn error(&self, what: &str, path: &str, error: object_store::Error) -> Error {
         let at = format!("{path} in {}", self.place);
         let message = format!("a blob could not be {what}");
+        if matches!(error, object_store::Error::InvalidPath { .. }) {
+            return Error::environment(message)
+                .at(at)
+                .caused_by(error)
+                .mend("a file lies there that has no name of a blob: move it away");
+        }
         match io_kind(&error) {
             Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
                 Error::environment(message).mend("the disk of the checkpoint store is full: make room there")

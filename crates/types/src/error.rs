@@ -207,3 +207,30 @@ impl StdError for Error {
         self.0.source.as_deref().map(|e| e as &(dyn StdError + 'static))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_operator_and_place_stay() {
+        let error = Error::data("bad")
+            .at("a.csv:3")
+            .at("elsewhere")
+            .in_subtask("map", "1/2")
+            .in_subtask("chain", "1/2");
+        assert_eq!(error.to_string(), "bad data: bad (at operator 'map', subtask 1/2, a.csv:3)");
+        let error = Error::environment("none").mend("look").in_source("files").in_source("others");
+        assert_eq!(error.to_string(), "environment error: none (at source 'files'); look");
+    }
+
+    #[test]
+    fn a_panic_is_an_error_of_the_user() {
+        assert_eq!(guarded(|| Ok(1)).ok(), Some(1));
+        let number = 7;
+        let error = guarded::<()>(|| panic!("boom {number}")).expect_err("it panics");
+        assert_eq!((error.kind(), error.message()), (ErrorKind::User, "panicked: boom 7"));
+        let error = guarded::<()>(|| std::panic::panic_any(1)).expect_err("it panics");
+        assert_eq!(error.message(), "panicked: no message");
+    }
+}

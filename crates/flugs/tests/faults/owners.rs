@@ -1,0 +1,65 @@
+//! Two jobs over one checkpoint folder: the newer one wins, the older one says so, and every row is seen once.
+
+use crate::kit::{Numbers, assert_same, assert_says, into_files, visible};
+use flugs::ErrorKind;
+use flugs::prelude::*;
+use tempfile::TempDir;
+
+const NUMBERS: Numbers = Numbers { rows: 4000, keys: 50, rate: Some(10_000.0) };
+
+#[test]
+fn the_second_fences_the_first() {
+    let dir = TempDir::new().unwrap();
+    let first = into_files(NUMBERS, dir.path()).execute_async().unwrap();
+    first.wait_until(Duration::from_secs(20), |report| report.checkpoints > 5);
+    let second = into_files(NUMBERS, dir.path()).execute_async().unwrap();
+    let error = first.wait().expect_err("fenced");
+    assert_eq!(error.kind(), ErrorKind::Fenced);
+    let folder = dir.path().join("checkpoints").canonicalize().unwrap();
+    assert_says(
+        &error,
+        &[
+            "fenced: generation 1 of job 'job' is fenced by generation 2",
+            folder.to_str().unwrap(),
+            "; another process runs this job now",
+        ],
+    );
+    let report = second.wait().unwrap();
+    assert!(report.restored_from.is_some());
+    assert_same(&visible(dir.path()), &NUMBERS.expected(), "after the second");
+}
+
+/// Each is overtaken by the next, at another moment: soon, in the middle, or while it restores. Files end with each checkpoint,
+/// so that there is something to commit at all times.
+#[test]
+fn many_owners_one_behind_the_other() {
+    for round in 0..6u64 {
+        let dir = TempDir::new().unwrap();
+        let start = || {
+            let env = crate::kit::environment(std::sync::Arc::new(
+                ObjectBlobs::folder(dir.path().join("checkpoints")).unwrap(),
+            ));
+            env.checkpoint_interval(Duration::from_millis(2)).restart_strategy(RestartStrategy::FixedDelay {
+                attempts: 5,
+                delay: Duration::from_millis(1),
+            });
+            let sink = FileSink::new(dir.path().join("out"), Json::new()).roll_on_checkpoint();
+            NUMBERS.stream(&env).sink_to(sink, "files").uid("files");
+            env.execute_async().unwrap()
+        };
+        let mut owners = vec![start()];
+        for next in 0..4 {
+            let wanted = (round * 7 + next * 3) % 5;
+            let newest = owners.last().unwrap();
+            newest.wait_until(Duration::from_secs(20), |report| report.checkpoints >= wanted);
+            owners.push(start());
+        }
+        let last = owners.pop().unwrap();
+        last.wait().unwrap_or_else(|e| panic!("round {round}: the last one: {e}"));
+        for (i, owner) in owners.iter().enumerate() {
+            let error = owner.wait().expect_err("overtaken");
+            assert_eq!(error.kind(), ErrorKind::Fenced, "round {round}, owner {i}: {error}");
+        }
+        assert_same(&visible(dir.path()), &NUMBERS.expected(), &format!("round {round}"));
+    }
+}
