@@ -180,13 +180,15 @@ impl JobHandle {
         match state.error.take() {
             Some(error) => Err(error),
             None if state.report.status == JobStatus::Failed => {
-                Err(Error::job("the job has failed; its error was taken by an earlier wait"))
+                let failure = state.report.failure.as_deref().unwrap_or("for an unknown reason");
+                Err(Error::job(format!("the job has failed, as an earlier wait was told: {failure}")))
             }
             None => Ok(state.report.clone()),
         }
     }
 
     /// Waits until `done` holds for the report, or the job is over, or the time is up; gives the last report.
+    /// `done` is called under the report's lock: it must not use a handle of the job.
     pub fn wait_until(&self, timeout: Duration, mut done: impl FnMut(&JobReport) -> bool) -> JobReport {
         let state = self.shared.lock();
         let wait = |s: &mut State| !s.report.status.is_terminal() && !done(&s.report);

@@ -65,6 +65,11 @@ impl RestartTracker {
         RestartTracker { strategy, failures: VecDeque::new(), count: 0, delay: Duration::ZERO }
     }
 
+    /// The clock was set back by so much: failures stay as long ago as they were.
+    pub fn set_back(&mut self, by: Duration) {
+        self.failures.iter_mut().for_each(|failure| *failure = *failure - by);
+    }
+
     /// The job, started at `started`, has failed at `now`: after which delay it is started again, if it is.
     pub fn failed(&mut self, started: Timestamp, now: Timestamp) -> Option<Duration> {
         self.count += 1;
@@ -117,7 +122,27 @@ mod tests {
             delays(RestartStrategy::exponential(), &[1, 2, 3, 4, 5000, 5001]),
             [Some(1000), Some(1500), Some(2250), Some(3375), Some(1000), Some(1500)]
         );
+        let widest = RestartStrategy::ExponentialDelay {
+            initial: second,
+            max: Duration::MAX,
+            multiplier: f64::MAX,
+            reset_after: Duration::MAX,
+        };
+        let longest = Duration::MAX.as_millis() as u64;
+        assert_eq!(delays(widest, &[1, 2, 3]), [Some(1000), Some(longest), Some(longest)]);
         let rate = RestartStrategy::FailureRate { failures_max: 2, interval: 10 * second, delay: second };
         assert_eq!(delays(rate, &[1, 5, 20, 21, 22]), [Some(1000), Some(1000), Some(1000), Some(1000), None]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_makes_old_failures_no_younger() {
+        let (second, delay) = (Duration::from_secs(1), Duration::ZERO);
+        let strategy = RestartStrategy::FailureRate { failures_max: 1, interval: 10 * second, delay };
+        let mut tracker = RestartTracker::new(strategy);
+        let hours = |n: i64| Timestamp::from_secs(n * 3600);
+        assert_eq!(tracker.failed(hours(2), hours(2)), Some(delay));
+        tracker.set_back(3600 * second);
+        assert_eq!(tracker.failed(hours(1), hours(1) + 20 * second), Some(delay));
+        assert_eq!(tracker.failed(hours(1), hours(1) + 21 * second), None);
     }
 }

@@ -213,7 +213,8 @@ fn each_restart_strategy_ends_as_it_says() {
         let error = job.wait().unwrap_err().to_string();
         assert!(error.contains("panicked: each time") && error.contains("'look', subtask"), "{error}");
         assert_eq!(job.report().restarts, restarts, "{strategy:?}");
-        assert!(job.wait().unwrap_err().to_string().contains("earlier wait"));
+        let again = job.wait().unwrap_err().to_string();
+        assert!(again.contains("an earlier wait was told") && again.contains(&error), "{again}");
     }
 }
 
