@@ -19,4 +19,4 @@ pub use coordinator::{Action, CheckpointOptions, Coordinator, Event, Progress, S
 pub use kind::Kind;
 pub use manifest::{MANIFEST_VERSION, Manifest, OperatorState, StateHandle, SubtaskState};
 pub use memory::MemoryStore;
-pub use store::BlobStore;
+pub use store::{BlobStore, BlobUpload};

@@ -10,7 +10,7 @@ use flugs_graph::{ChainNode, Partitioning, TaskEdge, TaskNode};
 use flugs_state::OpenState;
 use flugs_task::{
     AlignmentGroups, AnyBox, BuildContext, ChannelEnds, EdgeFactory, Mailbox, Metrics, OperatorIdent, Ports,
-    Slot, SubtaskRef, Supervisor, Task, TaskContext,
+    Slot, StateStore, SubtaskRef, Supervisor, Task, TaskContext,
 };
 use flugs_types::{Attempt, Error, Generation, Result, SubtaskId, guarded};
 use std::collections::{BTreeMap, HashMap};
@@ -37,6 +37,7 @@ pub(crate) struct Plan {
     pub(crate) attempt: Attempt,
     pub(crate) restored: Option<Arc<Manifest>>,
     pub(crate) files: StateFiles,
+    pub(crate) state_store: Arc<dyn StateStore>,
     pub(crate) supervisor: Arc<dyn Supervisor>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) allow_non_restored_state: bool,
@@ -141,6 +142,7 @@ impl Plan {
             mailbox: mailbox.clone(),
             supervisor: self.supervisor.clone(),
             background: self.runtime.background.clone(),
+            state_store: self.state_store.clone(),
         };
         let subtask = SubtaskId::new(this.index, node.parallelism);
         // Tail first: what follows an operator is built before it.

@@ -350,6 +350,7 @@ impl Master {
             attempt: self.attempt,
             restored: self.restored.clone(),
             files: StateFiles::new(self.options.store.clone()),
+            state_store: Arc::new(self.uploader()),
             supervisor: Arc::new(Reports(self.inbox.clone(), self.attempt)),
             metrics: self.shared.metrics.clone(),
             allow_non_restored_state: self.options.allow_non_restored_state,
@@ -455,6 +456,15 @@ impl Master {
         }
     }
 
+    fn uploader(&self) -> Uploader {
+        Uploader {
+            store: self.options.store.clone(),
+            job: self.job.graph.name.clone(),
+            generation: self.generation,
+            attempt: self.attempt,
+        }
+    }
+
     fn upload(
         &mut self,
         checkpoint: CheckpointId,
@@ -466,12 +476,7 @@ impl Master {
         if !run.begun.contains_key(&checkpoint) {
             return;
         }
-        let uploader = Uploader {
-            store: self.options.store.clone(),
-            job: self.job.graph.name.clone(),
-            generation: self.generation,
-            attempt: self.attempt,
-        };
+        let uploader = self.uploader();
         let (inbox, attempt) = (self.inbox.clone(), self.attempt);
         let work = move || {
             let stored = guarded(|| uploader.store(checkpoint, from.index, operators));
@@ -616,6 +621,7 @@ impl Master {
 
     /// The clock was set back by so much: all waiting is moved along with it.
     fn set_back(&mut self, now: Timestamp, by: Duration) {
+        self.tracker.set_back(by);
         match &mut self.phase {
             Phase::Pausing(at) => *at = *at - by,
             Phase::Running(run) => {

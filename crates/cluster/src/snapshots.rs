@@ -5,10 +5,10 @@
 use crate::job::JobSpec;
 use bytes::Bytes;
 use flugs_checkpoint::{
-    BlobStore, Kind, Manifest, OperatorState, StateHandle, Subtask, SubtaskState, catalog,
+    BlobStore, BlobUpload, Kind, Manifest, OperatorState, StateHandle, Subtask, SubtaskState, catalog,
 };
 use flugs_state::RunReader;
-use flugs_task::OperatorAck;
+use flugs_task::{OperatorAck, StateData, StateStore, StateUpload};
 use flugs_types::{
     Attempt, CheckpointId, Error, Generation, OperatorUid, Result, Timestamp, fingerprint_of_hashing,
 };
@@ -21,7 +21,8 @@ const INLINE_BYTES_MAX: usize = 20 * 1024;
 /// A stored state: the operator and where its state is.
 pub(crate) type Stored = Vec<(OperatorUid, Option<StateHandle>, u64)>;
 
-/// Puts the states of one subtask into the store.
+/// Puts state into the store, under paths that no other attempt uses.
+#[derive(Clone)]
 pub(crate) struct Uploader {
     pub(crate) store: Arc<dyn BlobStore>,
     pub(crate) job: String,
@@ -30,6 +31,11 @@ pub(crate) struct Uploader {
 }
 
 impl Uploader {
+    fn path(&self, checkpoint: CheckpointId, uid: &OperatorUid, index: u32) -> String {
+        catalog::state_path(&self.job, checkpoint, self.generation, uid, index, self.attempt)
+    }
+
+    /// Stores what a subtask acknowledged and has not stored itself.
     pub(crate) fn store(
         &self,
         checkpoint: CheckpointId,
@@ -37,18 +43,51 @@ impl Uploader {
         operators: Vec<OperatorAck>,
     ) -> Result<Stored> {
         let one = |ack: OperatorAck| {
-            let Some(state) = ack.state else { return Ok((ack.uid, None, 0)) };
-            let bytes = state.len() as u64;
-            if state.len() <= INLINE_BYTES_MAX {
-                return Ok((ack.uid, Some(StateHandle::Inline(state)), bytes));
-            }
-            let path =
-                catalog::state_path(&self.job, checkpoint, self.generation, &ack.uid, index, self.attempt);
-            let crc32 = crc32fast::hash(&state);
-            self.store.put(&path, state)?;
-            Ok((ack.uid, Some(StateHandle::File { path, bytes, crc32 }), bytes))
+            let (handle, bytes) = match ack.state {
+                None => return Ok((ack.uid, None, 0)),
+                Some(StateData::Stored { path, bytes, crc32 }) => {
+                    (StateHandle::File { path, bytes, crc32 }, bytes)
+                }
+                Some(StateData::Here(state)) if state.len() <= INLINE_BYTES_MAX => {
+                    let bytes = state.len() as u64;
+                    (StateHandle::Inline(state), bytes)
+                }
+                Some(StateData::Here(state)) => {
+                    let path = self.path(checkpoint, &ack.uid, index);
+                    let (bytes, crc32) = (state.len() as u64, crc32fast::hash(&state));
+                    self.store.put(&path, state)?;
+                    (StateHandle::File { path, bytes, crc32 }, bytes)
+                }
+            };
+            Ok((ack.uid, Some(handle), bytes))
         };
         operators.into_iter().map(one).collect()
+    }
+}
+
+impl StateStore for Uploader {
+    fn begin(
+        &self,
+        checkpoint: CheckpointId,
+        uid: &OperatorUid,
+        index: u32,
+    ) -> Result<(String, Box<dyn StateUpload>)> {
+        let path = self.path(checkpoint, uid, index);
+        let upload = self.store.clone().upload(&path)?;
+        Ok((path, Box::new(StateFile(upload))))
+    }
+}
+
+/// A blob of a checkpoint's store as a file of state.
+struct StateFile(Box<dyn BlobUpload>);
+
+impl StateUpload for StateFile {
+    fn write(&mut self, part: Bytes) -> Result<()> {
+        self.0.write(part)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.0.finish()
     }
 }
 

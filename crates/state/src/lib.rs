@@ -27,7 +27,7 @@ pub use handles::{AggregatingState, Handle, ListState, MapState, ReducingState, 
 pub use open::OpenState;
 pub use operator::{BroadcastTable, ListTable, UnionListTable};
 pub use panes::PaneTable;
-pub use run::{Block, PieceWriter, RunReader, RunWriter, Section, SectionId};
+pub use run::{Block, LastPart, PieceWriter, RunReader, RunWriter, Section, SectionId};
 pub use snapshot::{FrozenPiece, Fuel, SnapshotTable, StateKind, StateSchema};
 pub use store::KeyedStore;
 pub use table::{Drained, KeyedTable};

@@ -4,13 +4,13 @@
 //! runtime for its I/O (the clouds) brings its own; local files and memory need none.
 
 use bytes::Bytes;
-use flugs_checkpoint::BlobStore;
+use flugs_checkpoint::{BlobStore, BlobUpload};
 use flugs_types::{Error, ErrorKind, Result};
 use futures::TryStreamExt;
 use futures::executor::block_on;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -111,6 +111,24 @@ fn io_kind(error: &object_store::Error) -> Option<io::ErrorKind> {
     None
 }
 
+/// A blob that goes to the store part by part.
+struct Upload {
+    blobs: Arc<ObjectBlobs>,
+    path: String,
+    parts: Box<dyn MultipartUpload>,
+}
+
+impl BlobUpload for Upload {
+    fn write(&mut self, part: Bytes) -> Result<()> {
+        block_on(self.parts.put_part(part.into())).map_err(|e| self.blobs.error("written", &self.path, e))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        block_on(self.parts.complete()).map_err(|e| self.blobs.error("written", &self.path, e))?;
+        self.blobs.sync(&self.path)
+    }
+}
+
 impl BlobStore for ObjectBlobs {
     fn put(&self, path: &str, bytes: Bytes) -> Result<()> {
         self.write(path, bytes, PutMode::Overwrite).map(|_| ())
@@ -118,6 +136,12 @@ impl BlobStore for ObjectBlobs {
 
     fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool> {
         self.write(path, bytes, PutMode::Create)
+    }
+
+    fn upload(self: Arc<Self>, path: &str) -> Result<Box<dyn BlobUpload>> {
+        let begun = block_on(self.store.put_multipart(&Path::from(path)));
+        let parts = begun.map_err(|e| self.error("written", path, e))?;
+        Ok(Box::new(Upload { blobs: self, path: path.to_owned(), parts }))
     }
 
     fn get(&self, path: &str) -> Result<Option<Bytes>> {
@@ -164,7 +188,20 @@ mod tests {
     use super::*;
     use object_store::memory::InMemory;
 
-    fn contract(store: &dyn BlobStore) {
+    fn contract<S: BlobStore>(store: S) {
+        let store = Arc::new(store);
+        let mut upload = store.clone().upload("u/v").unwrap();
+        upload.write(Bytes::from("12")).unwrap();
+        upload.write(Bytes::from("3")).unwrap();
+        assert_eq!(store.get("u/v").unwrap(), None);
+        drop(upload);
+        assert_eq!(store.list("u").unwrap(), Vec::<String>::new(), "one that is dropped leaves nothing");
+        let mut upload = store.clone().upload("u/v").unwrap();
+        upload.write(Bytes::from("12")).unwrap();
+        upload.write(Bytes::from("3")).unwrap();
+        upload.finish().unwrap();
+        assert_eq!(store.get("u/v").unwrap(), Some(Bytes::from("123")));
+
         assert_eq!(store.get("a/b").unwrap(), None);
         assert_eq!(store.list("a").unwrap(), Vec::<String>::new());
         assert!(store.put_if_absent("a/b", Bytes::from("1")).unwrap());
@@ -183,9 +220,9 @@ mod tests {
     #[test]
     fn a_folder_and_memory_keep_the_contract() {
         let folder = tempfile::tempdir().unwrap();
-        contract(&ObjectBlobs::folder(folder.path().join("new/one")).unwrap());
-        contract(&ObjectBlobs::new(Arc::new(InMemory::new()), "memory"));
-        contract(&flugs_checkpoint::MemoryStore::default());
+        contract(ObjectBlobs::folder(folder.path().join("new/one")).unwrap());
+        contract(ObjectBlobs::new(Arc::new(InMemory::new()), "memory"));
+        contract(flugs_checkpoint::MemoryStore::default());
     }
 
     #[test]

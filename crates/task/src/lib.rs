@@ -36,7 +36,9 @@ pub use chain::{Discard, Link, LinkPort, Output, Side, SidePort, Stage, Tee, Vis
 pub use channel::{Channel, ChannelEnds};
 pub use context::{OpenContext, Operator, OperatorIdent, Progress};
 pub use gate::{Gate, Inlet};
-pub use mail::{Mail, Mailbox, OperatorAck, SubtaskRef, Supervisor, TaskEvent};
+pub use mail::{
+    Mail, Mailbox, OperatorAck, StateData, StateStore, StateUpload, SubtaskRef, Supervisor, TaskEvent,
+};
 pub use metrics::{Counter, Metrics};
 pub use outlet::{CHANNEL_BYTES, Outlet};
 pub use route::{

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use flugs_batch::Barrier;
 use flugs_connector::Split;
-use flugs_types::{CheckpointId, Error, OperatorUid};
+use flugs_types::{CheckpointId, Error, OperatorUid, Result};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,8 +47,44 @@ pub enum Mail {
 pub struct OperatorAck {
     /// The operator.
     pub uid: OperatorUid,
-    /// The encoded run of its state; `None` where it has none.
-    pub state: Option<Bytes>,
+    /// Its state; `None` where it has none.
+    pub state: Option<StateData>,
+}
+
+/// The encoded run of an operator subtask's state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateData {
+    /// All of it: it is small.
+    Here(Bytes),
+    /// It was stored while it was encoded.
+    Stored {
+        /// Where.
+        path: String,
+        /// How long it is.
+        bytes: u64,
+        /// The CRC-32 (IEEE) of its content.
+        crc32: u32,
+    },
+}
+
+/// Where large state goes while it is encoded. Calls may block; they are made on background threads.
+pub trait StateStore: Send + Sync + 'static {
+    /// Begins the file of an operator subtask's state: its path, and where its parts go.
+    fn begin(
+        &self,
+        checkpoint: CheckpointId,
+        uid: &OperatorUid,
+        index: u32,
+    ) -> Result<(String, Box<dyn StateUpload>)>;
+}
+
+/// A file of state that comes in parts. One that is dropped unfinished leaves nothing.
+pub trait StateUpload: Send {
+    /// Appends a part. Its bytes are not kept.
+    fn write(&mut self, part: Bytes) -> Result<()>;
+
+    /// Completes the file.
+    fn finish(self: Box<Self>) -> Result<()>;
 }
 
 /// From a task to its coordinator.

@@ -6,9 +6,10 @@
 //! With small state everything is captured and encoded at once in the step of the barrier.
 
 use crate::chain::{LinkPort, Stage, Visitor};
-use crate::mail::{OperatorAck, TaskEvent};
+use crate::mail::{OperatorAck, StateData, StateUpload, TaskEvent};
 use crate::schedule::panic_error;
 use crate::subtask::TaskContext;
+use bytes::Bytes;
 use flugs_state::{FrozenPiece, Fuel, RunWriter, SectionId};
 use flugs_types::{CheckpointId, OperatorUid, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +19,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How much is copied in one step: some 50 us at memory speed.
 const SLICE_BYTES: usize = 512 * 1024;
 
-/// Below this, pieces are encoded in the step itself: a hand-over would cost more.
+/// State up to this is encoded in the step itself: a hand-over would cost more.
 const INLINE_BYTES: usize = 64 * 1024;
+
+/// So much is gathered before it is handed over.
+const HAND_OVER_BYTES: usize = 1024 * 1024;
+
+/// From this size on, a finished part of a run goes to the store. Object stores want at least 5 MiB.
+const PART_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much may be captured and not yet encoded before voluntary capturing pauses.
 const AHEAD_BYTES: usize = 64 * 1024 * 1024;
@@ -31,7 +38,27 @@ struct Run {
     uid: OperatorUid,
     /// A section for each table, in the operator's order.
     sections: Vec<SectionId>,
-    writer: Mutex<Option<RunWriter>>,
+    file: Mutex<RunFile>,
+}
+
+/// The file of one operator's state as it is written.
+#[derive(Default)]
+struct RunFile {
+    /// `None` where the operator has no tables.
+    writer: Option<RunWriter>,
+    /// Where its parts go, once there is more than a part.
+    upload: Option<(String, Box<dyn StateUpload>)>,
+    crc32: crc32fast::Hasher,
+}
+
+impl RunFile {
+    fn store(&mut self, part: Bytes) -> Result<()> {
+        self.crc32.update(&part);
+        match &mut self.upload {
+            Some((_, upload)) => upload.write(part),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What background threads and the task share about one checkpoint.
@@ -49,32 +76,74 @@ impl Upload {
         self.context.supervisor.report(self.context.this, event);
     }
 
-    fn encode(&self, run: usize, pieces: &[Piece]) {
-        let Run { sections, writer, .. } = &self.runs[run];
-        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(writer) = writer.as_mut() {
-            for (table, piece) in pieces {
-                writer.piece(sections[*table], piece.as_ref());
+    /// Encodes pieces. Large state goes to the store part by part, so that it is never in memory as a whole.
+    fn encode(&self, run: usize, pieces: &[Piece]) -> Result<()> {
+        let Run { sections, file, uid } = &self.runs[run];
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut writer) = file.writer.take() else { return Ok(()) };
+        for (table, piece) in pieces {
+            writer.piece(sections[*table], piece.as_ref());
+            if let Some(part) = writer.take_part(PART_BYTES) {
+                if file.upload.is_none() {
+                    let TaskContext { state_store, this, .. } = &self.context;
+                    file.upload = Some(state_store.begin(self.checkpoint, uid, this.index)?);
+                }
+                let part = Bytes::from(part);
+                file.store(part.clone())?;
+                if let Ok(part) = part.try_into_mut() {
+                    writer.give_back(part.into());
+                }
             }
         }
+        file.writer = Some(writer);
+        Ok(())
+    }
+
+    fn finish(&self, run: &Run) -> Result<OperatorAck> {
+        let mut file = std::mem::take(&mut *run.file.lock().unwrap_or_else(PoisonError::into_inner));
+        let state = match file.writer.take() {
+            None => None,
+            Some(writer) if file.upload.is_none() => Some(StateData::Here(writer.finish())),
+            Some(writer) => {
+                let last = writer.finish_part();
+                let bytes = last.end;
+                file.store(last.part)?;
+                match file.upload.take() {
+                    None => None,
+                    Some((path, upload)) => {
+                        upload.finish()?;
+                        Some(StateData::Stored { path, bytes, crc32: file.crc32.finalize() })
+                    }
+                }
+            }
+        };
+        Ok(OperatorAck { uid: run.uid.clone(), state })
     }
 
     fn close_one(&self) {
         if self.open.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        let finish = |run: &Run| {
-            let writer = run.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-            OperatorAck { uid: run.uid.clone(), state: writer.map(RunWriter::finish) }
-        };
-        let operators = self.runs.iter().map(finish).collect();
-        self.report(TaskEvent::Ack { checkpoint: self.checkpoint, operators });
+        match self.runs.iter().map(|run| self.finish(run)).collect() {
+            Ok(operators) => self.report(TaskEvent::Ack { checkpoint: self.checkpoint, operators }),
+            Err(error) => self.decline(error.to_string()),
+        }
+    }
+
+    fn decline(&self, reason: String) {
+        self.report(TaskEvent::Declined { checkpoint: self.checkpoint, reason });
     }
 
     /// Encodes pieces on a background thread.
-    fn encode_behind(&self, run: usize, pieces: Vec<Piece>, bytes: usize) {
+    fn encode_behind(&self, pieces: Vec<(usize, Vec<Piece>)>, bytes: usize) {
         // Encoding is partly the user's code. A run with a hole must never be acknowledged, so this one stays open.
-        let encoded = catch_unwind(AssertUnwindSafe(|| self.encode(run, &pieces)));
+        let encoded = pieces.iter().try_for_each(|(run, pieces)| {
+            let encoded = catch_unwind(AssertUnwindSafe(|| self.encode(*run, pieces)));
+            let uid = &self.runs[*run].uid;
+            encoded
+                .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
+                .map_err(|e| format!("operator '{uid}': {e}"))
+        });
         drop(pieces);
         let before = self.ahead.fetch_sub(bytes, Ordering::AcqRel);
         if before > AHEAD_BYTES && before - bytes <= AHEAD_BYTES {
@@ -82,10 +151,7 @@ impl Upload {
         }
         match encoded {
             Ok(()) => self.close_one(),
-            Err(panic) => {
-                let reason = format!("operator '{}': {}", self.runs[run].uid, panic_error(panic.as_ref()));
-                self.report(TaskEvent::Declined { checkpoint: self.checkpoint, reason });
-            }
+            Err(reason) => self.decline(reason),
         }
     }
 }
@@ -104,6 +170,9 @@ pub(crate) enum Captured {
 /// The capture of one checkpoint of one chain.
 pub(crate) struct Capture {
     upload: Arc<Upload>,
+    /// Captured and not handed over: by operator.
+    gathered: Vec<(usize, Vec<Piece>)>,
+    gathered_bytes: usize,
 }
 
 impl Capture {
@@ -122,7 +191,7 @@ impl Capture {
             checkpoint,
             context: context.clone(),
         };
-        Ok(Capture { upload: Arc::new(upload) })
+        Ok(Capture { upload: Arc::new(upload), gathered: Vec::new(), gathered_bytes: 0 })
     }
 
     pub(crate) fn checkpoint(&self) -> CheckpointId {
@@ -136,25 +205,33 @@ impl Capture {
         }
         let mut slice = Slice { next: 0, fuel: Fuel(SLICE_BYTES), complete: true, captured: Vec::new() };
         chain.visit(&mut slice)?;
-        for (run, pieces) in slice.captured {
-            self.hand_over(run, pieces);
-        }
+        self.gathered_bytes +=
+            slice.captured.iter().flat_map(|(_, p)| p).map(|(_, p)| p.bytes()).sum::<usize>();
+        self.gathered.append(&mut slice.captured);
         if !slice.complete {
+            if self.gathered_bytes >= HAND_OVER_BYTES {
+                self.hand_over();
+            }
             return Ok(Captured::Some);
+        }
+        // Small state, all of it here: encoded at once. Nobody else can hold the runs.
+        if self.gathered_bytes < INLINE_BYTES && self.upload.open.load(Ordering::Acquire) == 1 {
+            for (run, pieces) in std::mem::take(&mut self.gathered) {
+                self.upload.encode(run, &pieces)?;
+            }
+        } else {
+            self.hand_over();
         }
         self.upload.close_one();
         Ok(Captured::All)
     }
 
-    fn hand_over(&self, run: usize, pieces: Vec<Piece>) {
-        let bytes: usize = pieces.iter().map(|(_, p)| p.bytes()).sum();
-        if bytes < INLINE_BYTES {
-            return self.upload.encode(run, &pieces);
-        }
+    fn hand_over(&mut self) {
+        let (pieces, bytes) = (std::mem::take(&mut self.gathered), std::mem::take(&mut self.gathered_bytes));
         let upload = self.upload.clone();
         upload.open.fetch_add(1, Ordering::AcqRel);
         upload.ahead.fetch_add(bytes, Ordering::AcqRel);
-        let work = move || upload.encode_behind(run, pieces, bytes);
+        let work = move || upload.encode_behind(pieces, bytes);
         self.upload.context.background.run(Box::new(work));
     }
 
@@ -175,8 +252,8 @@ impl Visitor for Open {
         let tables = link.tables();
         let mut writer = RunWriter::new(ident.uid.as_str(), ident.subtask);
         let sections: Vec<_> = tables.iter().map(|t| writer.section(t.name(), &t.schema())).collect();
-        let writer = Mutex::new((!sections.is_empty()).then_some(writer));
-        self.runs.push(Run { uid: ident.uid.clone(), sections, writer });
+        let file = RunFile { writer: (!sections.is_empty()).then_some(writer), ..RunFile::default() };
+        self.runs.push(Run { uid: ident.uid.clone(), sections, file: Mutex::new(file) });
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::chain::{LinkPort, Stage, Visitor};
 use crate::gate::Gate;
-use crate::mail::{Mail, Mailbox, SubtaskRef, Supervisor, TaskEvent};
+use crate::mail::{Mail, Mailbox, StateStore, SubtaskRef, Supervisor, TaskEvent};
 use crate::schedule::{Obituary, Step, Task};
 use crate::snapshot::{Capture, Captured};
 use flugs_batch::{Barrier, Batch, Control, Flow, StreamElement};
@@ -29,6 +29,8 @@ pub struct TaskContext {
     pub supervisor: Arc<dyn Supervisor>,
     /// Threads that may block.
     pub background: Arc<dyn Background>,
+    /// Where large state goes at a checkpoint.
+    pub state_store: Arc<dyn StateStore>,
 }
 
 impl TaskContext {

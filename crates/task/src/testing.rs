@@ -2,11 +2,12 @@
 
 use crate::chain::{Stage, Visitor};
 use crate::context::OperatorIdent;
-use crate::mail::{Mailbox, SubtaskRef, Supervisor, TaskEvent};
+use crate::mail::{Mailbox, StateData, StateStore, StateUpload, SubtaskRef, Supervisor, TaskEvent};
 use crate::subtask::TaskContext;
+use bytes::Bytes;
 use flugs_batch::{Barrier, BarrierKind, Control, Flow, Push, Records, StreamElement};
 use flugs_types::{Background, CheckpointId, OperatorUid, Result, SubtaskId, Timestamp};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
@@ -167,6 +168,52 @@ pub(crate) struct Around {
     pub(crate) wakes: Arc<Wakes>,
     pub(crate) reported: Arc<Reported>,
     pub(crate) background: Arc<Held>,
+    pub(crate) stored: Arc<Files>,
+}
+
+/// Files of state, by operator: finished ones only.
+#[derive(Default)]
+pub(crate) struct Files(Arc<Mutex<BTreeMap<String, Vec<Bytes>>>>);
+
+impl Files {
+    /// The parts of a file.
+    pub(crate) fn parts(&self, path: &str) -> Vec<Bytes> {
+        self.0.lock().unwrap().get(path).cloned().unwrap_or_default()
+    }
+}
+
+impl StateStore for Files {
+    fn begin(&self, _: CheckpointId, uid: &OperatorUid, _: u32) -> Result<(String, Box<dyn StateUpload>)> {
+        let file = File { path: uid.to_string(), parts: Vec::new(), files: self.0.clone() };
+        Ok((file.path.clone(), Box::new(file)))
+    }
+}
+
+struct File {
+    path: String,
+    parts: Vec<Bytes>,
+    files: Arc<Mutex<BTreeMap<String, Vec<Bytes>>>>,
+}
+
+impl StateUpload for File {
+    fn write(&mut self, part: Bytes) -> Result<()> {
+        // A copy: the memory of a part is written to again.
+        self.parts.push(Bytes::copy_from_slice(&part));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.files.lock().unwrap().insert(self.path, self.parts);
+        Ok(())
+    }
+}
+
+/// State that an acknowledgement carries.
+pub(crate) fn here(state: Option<StateData>) -> Bytes {
+    match state {
+        Some(StateData::Here(bytes)) => bytes,
+        other => panic!("{other:?}"),
+    }
 }
 
 impl Around {
@@ -174,12 +221,14 @@ impl Around {
         let (wakes, waker) = Wakes::new();
         let mailbox = Mailbox::new(waker);
         let (reported, background) = (Arc::<Reported>::default(), Arc::<Held>::default());
+        let stored = Arc::<Files>::default();
         let context = TaskContext {
             this: SubtaskRef { task: 0, index: 0 },
             mailbox: mailbox.clone(),
             supervisor: reported.clone(),
             background: background.clone(),
+            state_store: stored.clone(),
         };
-        Around { context, mailbox, wakes, reported, background }
+        Around { context, mailbox, wakes, reported, background, stored }
     }
 }

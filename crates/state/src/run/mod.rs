@@ -14,7 +14,7 @@ mod reader;
 mod writer;
 
 pub use reader::{Block, RunReader, Section};
-pub use writer::{PieceWriter, RunWriter, SectionId};
+pub use writer::{LastPart, PieceWriter, RunWriter, SectionId};
 
 const MAGIC: [u8; 8] = *b"FLUGRUN\x01";
 const END: [u8; 8] = *b"FLUGREND";

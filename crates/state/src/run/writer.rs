@@ -15,12 +15,16 @@ const BLOCK_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionId(usize);
 
-/// Builds a run in memory. Pieces of one table are best written one after the other, as blocks end where another table's
-/// begin.
+/// Builds a run. Pieces of one table are best written one after the other, as blocks end where another table's
+/// begin. What is finished of a large run can be taken out in parts, in order, while the rest is written.
 pub struct RunWriter {
     uid: String,
     subtask: SubtaskId,
+    /// How many bytes were taken out: where `out` begins in the file.
+    taken: u64,
     out: Vec<u8>,
+    /// A buffer to go on with when a part is taken out.
+    spare: Vec<u8>,
     sections: Vec<SectionWriter>,
     /// The section that was written to last.
     current: usize,
@@ -56,12 +60,12 @@ impl OpenBlock {
     }
 
     /// Closes the block, which belongs to the section of this index, and opens the next one.
-    fn close(&mut self, out: &[u8], index: &mut Vec<IndexLine>) {
+    fn close(&mut self, taken: u64, out: &[u8], index: &mut Vec<IndexLine>) {
         let block = std::mem::replace(self, OpenBlock::at(out.len()));
         if block.entries > 0 {
             let bytes = &out[block.start..];
             index.push(IndexLine {
-                offset: block.start as u64,
+                offset: taken + block.start as u64,
                 len: bytes.len() as u64,
                 entries: block.entries,
                 first: block.first,
@@ -83,7 +87,8 @@ impl RunWriter {
         let mut out = Vec::with_capacity(bytes + MAGIC.len());
         out.extend_from_slice(&MAGIC);
         let open = OpenBlock::at(out.len());
-        RunWriter { uid: uid.to_owned(), subtask, out, sections: Vec::new(), current: 0, open }
+        let (spare, sections) = (Vec::new(), Vec::new());
+        RunWriter { uid: uid.to_owned(), subtask, taken: 0, out, spare, sections, current: 0, open }
     }
 
     /// The section of a table; the same one when it is asked for again. A table without entries has one too, so
@@ -107,8 +112,8 @@ impl RunWriter {
             self.current = section.0;
         }
         let SectionWriter { schema, index, .. } = &mut self.sections[section.0];
-        let RunWriter { out, open, .. } = self;
-        piece.encode(&mut PieceWriter { kind: schema.kind, prefix: &[], out, open, index });
+        let RunWriter { taken, out, open, .. } = self;
+        piece.encode(&mut PieceWriter { kind: schema.kind, prefix: &[], taken: *taken, out, open, index });
         if self.out.len() - self.open.start >= BLOCK_BYTES_MIN {
             self.close();
         }
@@ -116,17 +121,42 @@ impl RunWriter {
 
     fn close(&mut self) {
         if let Some(section) = self.sections.get_mut(self.current) {
-            self.open.close(&self.out, &mut section.index);
+            self.open.close(self.taken, &self.out, &mut section.index);
         }
     }
 
-    /// The bytes written so far.
-    pub fn bytes(&self) -> usize {
-        self.out.len()
+    /// The bytes written so far, those taken out included.
+    pub fn bytes(&self) -> u64 {
+        self.taken + self.out.len() as u64
     }
 
-    /// The finished file.
-    pub fn finish(mut self) -> Bytes {
+    /// Takes out the next part of the file, if at least so many bytes of it are finished.
+    pub fn take_part(&mut self, bytes_min: usize) -> Option<Vec<u8>> {
+        let end = self.open.start;
+        if end < bytes_min.max(1) {
+            return None;
+        }
+        let mut next = std::mem::take(&mut self.spare);
+        next.clear();
+        next.extend_from_slice(&self.out[end..]);
+        self.out.truncate(end);
+        self.taken += end as u64;
+        self.open.start = 0;
+        Some(std::mem::replace(&mut self.out, next))
+    }
+
+    /// Gives the memory of a part back, to be written to again: fresh memory costs more than the writing.
+    pub fn give_back(&mut self, part: Vec<u8>) {
+        self.spare = part;
+    }
+
+    /// The finished file, or what was not taken out of it.
+    pub fn finish(self) -> Bytes {
+        self.finish_part().part
+    }
+
+    /// The last part of the finished file.
+    pub fn finish_part(mut self) -> LastPart {
         self.close();
         let mut footer = Vec::new();
         self.uid.encode(&mut footer);
@@ -142,8 +172,17 @@ impl RunWriter {
         (footer.len() as u64).encode(&mut self.out);
         crc.encode(&mut self.out);
         self.out.extend_from_slice(&END);
-        Bytes::from(self.out)
+        LastPart { end: self.taken + self.out.len() as u64, part: Bytes::from(self.out) }
     }
+}
+
+/// The last part of a file of state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastPart {
+    /// Its bytes.
+    pub part: Bytes,
+    /// The length of the whole file.
+    pub end: u64,
 }
 
 impl SectionWriter {
@@ -183,6 +222,7 @@ pub struct PieceWriter<'a> {
     kind: StateKind,
     /// Stands before each entry.
     prefix: &'a [u8],
+    taken: u64,
     out: &'a mut Vec<u8>,
     open: &'a mut OpenBlock,
     index: &'a mut Vec<IndexLine>,
@@ -191,7 +231,8 @@ pub struct PieceWriter<'a> {
 impl PieceWriter<'_> {
     /// A writer that puts these bytes before each entry: the first part of the entries' keys.
     pub fn with_prefix<'b>(&'b mut self, prefix: &'b [u8]) -> PieceWriter<'b> {
-        PieceWriter { kind: self.kind, prefix, out: self.out, open: self.open, index: self.index }
+        let PieceWriter { kind, taken, .. } = *self;
+        PieceWriter { kind, prefix, taken, out: self.out, open: self.open, index: self.index }
     }
 
     /// Writes the entry of a key with this hash: `encode` appends the key, then the value.
@@ -216,7 +257,7 @@ impl PieceWriter<'_> {
         self.open.first = self.open.first.min(first);
         self.open.last = self.open.last.max(last);
         if self.out.len() - self.open.start >= BLOCK_BYTES_MAX {
-            self.open.close(self.out, self.index);
+            self.open.close(self.taken, self.out, self.index);
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::chain::{Discard, Link, Output};
 use crate::context::{Operator, Progress};
-use crate::testing::{Around, barrier, ident};
+use crate::testing::{Around, barrier, here, ident};
 use bytes::Bytes;
 use flugs_batch::data::Schema;
 use flugs_batch::{Control, Data, Flow, Push, Records};
@@ -15,7 +15,7 @@ pub(crate) fn state_of<B>(chain: &mut dyn Stage<B>, uid: &str) -> Bytes {
     while capture.step(chain).unwrap() != Captured::All {}
     while around.background.run_one() {}
     let [TaskEvent::Ack { operators, .. }] = &around.reported.take()[..] else { panic!("one answer") };
-    operators.iter().find(|o| o.uid.as_str() == uid).unwrap().state.clone().unwrap()
+    here(operators.iter().find(|o| o.uid.as_str() == uid).unwrap().state.clone())
 }
 
 /// The same, and reads back the list `seen`.
@@ -38,10 +38,15 @@ struct Piece {
     panics: bool,
 }
 
+/// How many bytes a piece's encoding has.
+const ENCODED_BYTES: usize = 3 << 20;
+
 impl FrozenPiece for Piece {
     fn encode(&self, out: &mut PieceWriter<'_>) {
         assert!(!self.panics, "no words for this value");
-        out.unkeyed(|block| block.extend_from_slice(&1i64.to_le_bytes()));
+        for i in 0..ENCODED_BYTES as i64 / 8 {
+            out.unkeyed(|block| block.extend_from_slice(&i.to_le_bytes()));
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -116,7 +121,7 @@ fn capturing_pauses_while_much_waits_to_be_encoded_and_the_task_is_woken_to_go_o
 #[test]
 fn a_state_that_cannot_be_written_declines_the_checkpoint_and_names_the_operator() {
     let around = Around::new();
-    let mut chain = chain(2, INLINE_BYTES, true);
+    let mut chain = chain(2, HAND_OVER_BYTES, true);
     let mut capture = Capture::begin(&mut chain, CheckpointId(1), &around.context).unwrap();
     while capture.step(&mut chain).unwrap() != Captured::All {}
     while around.background.run_one() {}
@@ -129,4 +134,33 @@ fn a_state_that_cannot_be_written_declines_the_checkpoint_and_names_the_operator
         );
     }
     assert_eq!(events.len(), 2, "and no acknowledgement");
+}
+
+#[test]
+fn large_state_goes_to_the_store_in_parts_and_small_state_with_the_acknowledgement() {
+    for (pieces, stored) in [(2, false), (7, true)] {
+        let around = Around::new();
+        let mut chain = chain(pieces, ENCODED_BYTES, false);
+        let mut capture = Capture::begin(&mut chain, CheckpointId(1), &around.context).unwrap();
+        while capture.step(&mut chain).unwrap() != Captured::All {}
+        while around.background.run_one() {}
+        let [TaskEvent::Ack { operators, .. }] = &around.reported.take()[..] else { panic!("one answer") };
+        let file = match operators[0].state.clone().unwrap() {
+            StateData::Here(bytes) => {
+                assert!(!stored);
+                bytes
+            }
+            StateData::Stored { path, bytes, crc32 } => {
+                let parts = around.stored.parts(&path);
+                assert!(stored && parts.len() == 3 && parts[..2].iter().all(|p| p.len() >= PART_BYTES));
+                let file = Bytes::from(parts.concat());
+                assert_eq!((file.len() as u64, crc32fast::hash(&file)), (bytes, crc32));
+                file
+            }
+        };
+        let run = Arc::new(RunReader::open(file, "test").unwrap());
+        let list = OpenState::new(SubtaskId::new(0, 1), vec![run]).list::<i64>("large").unwrap();
+        let expected = (0..pieces).flat_map(|_| 0..ENCODED_BYTES as i64 / 8);
+        assert!(list.items().iter().copied().eq(expected));
+    }
 }

@@ -1,6 +1,8 @@
 use super::*;
 use crate::chain::{Discard, Side};
-use crate::testing::{Around, Element, Recorded, Recorder, barrier, control, ident, rows, taken, watermark};
+use crate::testing::{
+    Around, Element, Recorded, Recorder, barrier, control, here, ident, rows, taken, watermark,
+};
 use flugs_batch::StreamElement;
 use flugs_state::RunReader;
 use flugs_types::SubtaskId;
@@ -168,7 +170,7 @@ impl Rig {
         while self.around.background.run_one() {}
         let events = self.around.reported.take();
         let acks = events.iter().filter_map(|event| match event {
-            TaskEvent::Ack { operators, .. } => operators[0].state.clone(),
+            TaskEvent::Ack { operators, .. } => Some(here(operators[0].state.clone())),
             _ => None,
         });
         let acks: Vec<_> = acks.collect();
@@ -245,7 +247,7 @@ fn a_restored_split_goes_on_with_its_position_and_watermark() {
     rig.post(Mail::Trigger(barrier(1)));
     rig.steps();
     let TaskEvent::Ack { operators, .. } = rig.around.reported.take().pop().unwrap() else { panic!() };
-    let run = RunReader::open(operators[0].state.clone().unwrap(), "test").unwrap();
+    let run = RunReader::open(here(operators[0].state.clone()), "test").unwrap();
     let mut again = Rig::new(Made { restored: vec![Arc::new(run)], ..Made::default() });
     again.post(Mail::HoldWatermark(false));
     again.steps();

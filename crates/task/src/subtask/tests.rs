@@ -5,7 +5,9 @@ use crate::context::{Operator, Progress};
 use crate::gate::{ChannelInlet, Inlet};
 use crate::outlet::Outlet;
 use crate::route::GlobalRoute;
-use crate::testing::{Around, Recorded, Recorder, Wakes, barrier, control, ident, rows, taken, watermark};
+use crate::testing::{
+    Around, Recorded, Recorder, Wakes, barrier, control, here, ident, rows, taken, watermark,
+};
 use flugs_batch::{Either, Records};
 use flugs_state::{ListTable, OpenState, RunReader, SnapshotTable};
 use flugs_types::SubtaskId;
@@ -141,7 +143,7 @@ impl Rig {
     fn said(&self) -> Vec<String> {
         let said = |event: TaskEvent| match event {
             TaskEvent::Ack { checkpoint, operators } => {
-                let run = RunReader::open(operators[0].state.clone().unwrap(), "test").unwrap();
+                let run = RunReader::open(here(operators[0].state.clone()), "test").unwrap();
                 let mut state = OpenState::new(SubtaskId::new(0, 1), vec![Arc::new(run)]);
                 format!("{checkpoint}: {:?}", state.list::<i64>("seen").unwrap().items())
             }
