@@ -12,9 +12,10 @@ use crate::subtask::TaskContext;
 use bytes::Bytes;
 use flugs_state::{FrozenPiece, Fuel, RunWriter, SectionId};
 use flugs_types::{CheckpointId, OperatorUid, Result};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How much is copied in one step: some 50 us at memory speed.
 const SLICE_BYTES: usize = 512 * 1024;
@@ -64,14 +65,66 @@ impl RunFile {
 /// What background threads and the task share about one checkpoint.
 struct Upload {
     runs: Vec<Run>,
-    /// Jobs not ended, plus one while the task still captures.
-    open: AtomicUsize,
+    jobs: Mutex<Jobs>,
+    /// Bytes that were handed over and are not encoded.
     ahead: AtomicUsize,
     checkpoint: CheckpointId,
     context: TaskContext,
 }
 
+/// Pieces to encode, by operator.
+struct Job {
+    pieces: Vec<(usize, Vec<Piece>)>,
+    bytes: usize,
+    /// Nothing follows.
+    last: bool,
+}
+
+/// One is encoded at a time and in order: a second thread could only wait for the first one's file.
+#[derive(Default)]
+struct Jobs {
+    waiting: VecDeque<Job>,
+    running: bool,
+    /// A run with a hole must never be acknowledged.
+    failed: bool,
+}
+
 impl Upload {
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hand_over(self: &Arc<Self>, job: Job) {
+        self.ahead.fetch_add(job.bytes, Ordering::AcqRel);
+        let mut jobs = self.jobs();
+        jobs.waiting.push_back(job);
+        if !std::mem::replace(&mut jobs.running, true) {
+            drop(jobs);
+            self.run_next();
+        }
+    }
+
+    fn run_next(self: &Arc<Self>) {
+        let upload = self.clone();
+        self.context.background.run(Box::new(move || upload.run_one()));
+    }
+
+    /// Does the oldest job. The next one waits its turn behind the work of others.
+    fn run_one(self: &Arc<Self>) {
+        let mut jobs = self.jobs();
+        let (job, failed) = (jobs.waiting.pop_front(), jobs.failed);
+        drop(jobs);
+        if let Some(job) = job {
+            self.encode_behind(job, failed);
+        }
+        let mut jobs = self.jobs();
+        jobs.running = !jobs.waiting.is_empty();
+        if jobs.running {
+            drop(jobs);
+            self.run_next();
+        }
+    }
+
     fn report(&self, event: TaskEvent) {
         self.context.supervisor.report(self.context.this, event);
     }
@@ -120,14 +173,11 @@ impl Upload {
         Ok(OperatorAck { uid: run.uid.clone(), state })
     }
 
-    fn close_one(&self) {
-        if self.open.fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
-        }
-        match self.runs.iter().map(|run| self.finish(run)).collect() {
-            Ok(operators) => self.report(TaskEvent::Ack { checkpoint: self.checkpoint, operators }),
-            Err(error) => self.decline(error.to_string()),
-        }
+    /// All is encoded: completes the files and acknowledges.
+    fn acknowledge(&self) -> Result<()> {
+        let operators = self.runs.iter().map(|run| self.finish(run)).collect::<Result<_>>()?;
+        self.report(TaskEvent::Ack { checkpoint: self.checkpoint, operators });
+        Ok(())
     }
 
     fn decline(&self, reason: String) {
@@ -135,24 +185,33 @@ impl Upload {
     }
 
     /// Encodes pieces on a background thread.
-    fn encode_behind(&self, pieces: Vec<(usize, Vec<Piece>)>, bytes: usize) {
-        // Encoding is partly the user's code. A run with a hole must never be acknowledged, so this one stays open.
-        let encoded = pieces.iter().try_for_each(|(run, pieces)| {
-            let encoded = catch_unwind(AssertUnwindSafe(|| self.encode(*run, pieces)));
-            let uid = &self.runs[*run].uid;
-            encoded
-                .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
-                .map_err(|e| format!("operator '{uid}': {e}"))
-        });
+    fn encode_behind(&self, job: Job, failed: bool) {
+        let Job { pieces, bytes, last } = job;
+        let encoded = if failed { Ok(()) } else { self.encode_all(&pieces) };
         drop(pieces);
         let before = self.ahead.fetch_sub(bytes, Ordering::AcqRel);
         if before > AHEAD_BYTES && before - bytes <= AHEAD_BYTES {
             self.context.mailbox.waker().wake_by_ref();
         }
-        match encoded {
-            Ok(()) => self.close_one(),
-            Err(reason) => self.decline(reason),
+        let done = match encoded {
+            Ok(()) if last && !failed => self.acknowledge().map_err(|e| e.to_string()),
+            other => other,
+        };
+        if let Err(reason) = done {
+            self.jobs().failed = true;
+            self.decline(reason);
         }
+    }
+
+    fn encode_all(&self, pieces: &[(usize, Vec<Piece>)]) -> Result<(), String> {
+        pieces.iter().try_for_each(|(run, pieces)| {
+            // Encoding is partly the user's code.
+            let encoded = catch_unwind(AssertUnwindSafe(|| self.encode(*run, pieces)));
+            let uid = &self.runs[*run].uid;
+            encoded
+                .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
+                .map_err(|e| format!("operator '{uid}': {e}"))
+        })
     }
 }
 
@@ -173,6 +232,7 @@ pub(crate) struct Capture {
     /// Captured and not handed over: by operator.
     gathered: Vec<(usize, Vec<Piece>)>,
     gathered_bytes: usize,
+    handed_over: bool,
 }
 
 impl Capture {
@@ -186,12 +246,12 @@ impl Capture {
         chain.visit(&mut open)?;
         let upload = Upload {
             runs: open.runs,
-            open: AtomicUsize::new(1),
+            jobs: Mutex::default(),
             ahead: AtomicUsize::new(0),
             checkpoint,
             context: context.clone(),
         };
-        Ok(Capture { upload: Arc::new(upload), gathered: Vec::new(), gathered_bytes: 0 })
+        Ok(Capture { upload: Arc::new(upload), gathered: Vec::new(), gathered_bytes: 0, handed_over: false })
     }
 
     pub(crate) fn checkpoint(&self) -> CheckpointId {
@@ -210,29 +270,27 @@ impl Capture {
         self.gathered.append(&mut slice.captured);
         if !slice.complete {
             if self.gathered_bytes >= HAND_OVER_BYTES {
-                self.hand_over();
+                self.hand_over(false);
             }
             return Ok(Captured::Some);
         }
-        // Small state, all of it here: encoded at once. Nobody else can hold the runs.
-        if self.gathered_bytes < INLINE_BYTES && self.upload.open.load(Ordering::Acquire) == 1 {
+        // Small state, all of it here: encoded at once. Otherwise the files are the background's alone, up to their
+        // completion, which may block.
+        if self.handed_over || self.gathered_bytes >= INLINE_BYTES {
+            self.hand_over(true);
+        } else {
             for (run, pieces) in std::mem::take(&mut self.gathered) {
                 self.upload.encode(run, &pieces)?;
             }
-        } else {
-            self.hand_over();
+            self.upload.acknowledge()?;
         }
-        self.upload.close_one();
         Ok(Captured::All)
     }
 
-    fn hand_over(&mut self) {
+    fn hand_over(&mut self, last: bool) {
+        self.handed_over = true;
         let (pieces, bytes) = (std::mem::take(&mut self.gathered), std::mem::take(&mut self.gathered_bytes));
-        let upload = self.upload.clone();
-        upload.open.fetch_add(1, Ordering::AcqRel);
-        upload.ahead.fetch_add(bytes, Ordering::AcqRel);
-        let work = move || upload.encode_behind(pieces, bytes);
-        self.upload.context.background.run(Box::new(work));
+        self.upload.hand_over(Job { pieces, bytes, last });
     }
 
     /// Gives the checkpoint up.
