@@ -295,6 +295,10 @@ impl Capture {
 
     /// Gives the checkpoint up.
     pub(crate) fn cancel<B>(self, chain: &mut dyn Stage<B>) -> Result<()> {
+        let mut jobs = self.upload.jobs();
+        jobs.failed = true;
+        jobs.waiting.clear();
+        drop(jobs);
         chain.visit(&mut CancelTables)
     }
 }

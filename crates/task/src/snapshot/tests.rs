@@ -137,6 +137,23 @@ fn a_state_that_cannot_be_written_declines_the_checkpoint_and_names_the_operator
 }
 
 #[test]
+fn a_capture_that_is_given_up_lets_go_of_what_waits_and_says_nothing() {
+    let around = Around::new();
+    let mut chain = chain(9, HAND_OVER_BYTES, false);
+    let mut capture = Capture::begin(&mut chain, CheckpointId(1), &around.context).unwrap();
+    for _ in 0..5 {
+        assert_eq!(capture.step(&mut chain).unwrap(), Captured::Some);
+    }
+    let upload = Arc::downgrade(&capture.upload);
+    assert!(around.background.run_one());
+    capture.cancel(&mut chain).unwrap();
+    assert!(around.background.run_one());
+    assert_eq!(around.background.len(), 0);
+    assert_eq!(around.reported.names(), [""; 0]);
+    assert!(upload.upgrade().is_none());
+}
+
+#[test]
 fn large_state_goes_to_the_store_in_parts_and_small_state_with_the_acknowledgement() {
     for (pieces, stored) in [(2, false), (7, true)] {
         let around = Around::new();
