@@ -6,3 +6,4 @@ mod cancel;
 mod failure;
 mod jobs;
 mod scale;
+mod splits;
