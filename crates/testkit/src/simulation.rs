@@ -1,10 +1,10 @@
 //! Whole jobs under faults: one thread, virtual time, everything from a seed.
 //!
 //! A [`SimulatedCluster`] runs a program in one process after another until its job has finished. Processes die at any
-//! step of any task, are cut off and replaced while they go on running, are cancelled, and start again at another
-//! parallelism; the [checkpoint store](FaultyStore) and the [system that takes the results](External) fail before and after they took
-//! effect, or take effect late; user functions panic; checkpoints run out of time. What outlives a process is the store and
-//! the external system, and nothing else.
+//! step of any task, are cut off and replaced while they go on running, or are asked to stop, and the next one has
+//! another parallelism; the [checkpoint store](FaultyStore) and the [system that takes the results](External) fail before and
+//! after they took effect, or take effect late; user functions fail and panic; checkpoints run out of time; channels
+//! hold hardly a row. What outlives a process is the store and the external system, and nothing else.
 //!
 //! The last process runs without faults, so every simulation comes to its end, at which all results must be
 //! there, each once.
@@ -173,7 +173,7 @@ impl SimulatedCluster {
         let options = CheckpointOptions {
             interval: (self.draw(6) > 0).then(|| ms(&[1, 2, 5, 20])),
             // A short one makes checkpoints fail in plenty; without faults none may.
-            timeout: if faulty { ms(&[0, 2, 20, 500]) } else { Duration::from_secs(60) },
+            timeout: if faulty { ms(&[1, 2, 20, 500]) } else { Duration::from_secs(60) },
             min_pause: ms(&[0, 0, 1, 3]),
             tolerable_failed: if faulty { [0, 2, 1000][self.draw(3) as usize] } else { 0 },
         };
@@ -198,20 +198,16 @@ impl SimulatedCluster {
         let env = self.environment(faulty);
         program(&env);
         let job = env.execute_async().map_err(|e| format!("the program does not start: {e}"))?;
-        let mut lifetime = if faulty { self.lifetime() } else { STEPS_MAX };
+        let lifetime = if faulty { self.lifetime() } else { STEPS_MAX };
         let mut restarts = 0;
-        let mut step = 0;
-        while step < STEPS_MAX {
+        for step in 0..STEPS_MAX {
             if step == lifetime {
                 match self.draw(5) {
                     0 => {
                         self.zombies.borrow_mut().push(job);
                         return Ok(self.die(End::CutOff));
                     }
-                    1 => {
-                        job.cancel();
-                        lifetime = STEPS_MAX;
-                    }
+                    1 => job.cancel(),
                     _ => {
                         self.count(&job);
                         return Ok(self.die(End::Died));
@@ -219,24 +215,30 @@ impl SimulatedCluster {
                 }
             }
             self.ask(&job);
-            let more = self.simulation.step();
-            step += 1;
-            self.steps.set(self.steps.get() + 1);
-            if let Some(violation) = self.faults.first_violation() {
-                return Err(violation);
-            }
-            if self.faults.is_dead() {
-                self.count(&job);
-                return Ok(self.die(End::Died));
-            }
-            match job.status() {
-                JobStatus::Restarting => self.check_restart(&job, &mut restarts)?,
-                status if status.is_terminal() => return self.ended(&job, faulty),
-                status if !more => return Err(format!("nothing is left to do, but the job is {status:?}")),
-                _ => {}
+            if let Some(end) = self.step(&job, faulty, &mut restarts)? {
+                return Ok(end);
             }
         }
         Err(format!("no end after {STEPS_MAX} steps: {:?}", job.report()))
+    }
+
+    /// Makes a step and looks what has become of the process.
+    fn step(&self, job: &JobHandle, faulty: bool, restarts: &mut u32) -> Result<Option<End>, String> {
+        let more = self.simulation.step();
+        self.steps.set(self.steps.get() + 1);
+        if let Some(violation) = self.faults.first_violation() {
+            return Err(violation);
+        }
+        if self.faults.is_dead() {
+            self.count(job);
+            return Ok(Some(self.die(End::Died)));
+        }
+        match job.status() {
+            JobStatus::Restarting => self.check_restart(job, restarts).map(|()| None),
+            status if status.is_terminal() => self.ended(job, faulty).map(Some),
+            status if !more => Err(format!("nothing is left to do, but the job is {status:?}")),
+            _ => Ok(None),
+        }
     }
 
     /// What users ask for now and then.
