@@ -4,8 +4,9 @@ use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
 use flugs_batch::{Data, Either, Key};
 use flugs_operators::{
-    AggregateFunction, CoGroupOperator, Count, CountTrigger, DefaultTrigger, Evictor, KeySelector, ProcessWindowFunction,
-    PurgingTrigger, TimeWindow, Trigger, WindowAssigner, WindowBuilder, WindowOutput, WindowedOperator, co_group, join_pairs,
+    AggregateFunction, CoGroupOperator, Count, CountTrigger, DefaultTrigger, Evictor, KeySelector,
+    ProcessWindowFunction, PurgingTrigger, TimeWindow, Trigger, WindowAssigner, WindowBuilder, WindowOutput,
+    WindowedOperator, co_group, join_pairs,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +39,10 @@ impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStrea
         self.windowed(move |key| WindowBuilder::sliding_count(key, size, slide))
     }
 
-    fn windowed<G>(&self, build: impl Fn(F) -> WindowBuilder<T, F, G> + Send + Sync + 'static) -> WindowedStream<T, F, G> {
+    fn windowed<G>(
+        &self,
+        build: impl Fn(F) -> WindowBuilder<T, F, G> + Send + Sync + 'static,
+    ) -> WindowedStream<T, F, G> {
         WindowedStream { stream: self.partitioned().clone(), key: self.key().clone(), build: Arc::new(build) }
     }
 
@@ -70,7 +74,10 @@ where
     F: KeySelector<T> + Clone + Sync,
     G: Trigger<T> + 'static,
 {
-    fn change<H>(self, change: impl Fn(WindowBuilder<T, F, G>) -> WindowBuilder<T, F, H> + Send + Sync + 'static) -> WindowedStream<T, F, H> {
+    fn change<H>(
+        self,
+        change: impl Fn(WindowBuilder<T, F, G>) -> WindowBuilder<T, F, H> + Send + Sync + 'static,
+    ) -> WindowedStream<T, F, H> {
         let build = self.build;
         WindowedStream { stream: self.stream, key: self.key, build: Arc::new(move |key| change(build(key))) }
     }
@@ -149,7 +156,9 @@ where
         P: ProcessWindowFunction<F::Key, A::Out> + Clone + Sync,
         P::Out: Data,
     {
-        self.finish("window_aggregate", move |windows| windows.aggregate_process(aggregate.clone(), process.clone()))
+        self.finish("window_aggregate", move |windows| {
+            windows.aggregate_process(aggregate.clone(), process.clone())
+        })
     }
 
     /// Likewise with a closure over key, window and rows.
@@ -169,7 +178,10 @@ pub struct CoGrouping<L, R, F1, F2> {
 
 impl<L: Data, R: Data, F1, F2> CoGrouping<L, R, F1, F2> {
     /// The windows in which they meet.
-    pub fn window<W: WindowAssigner<Either<L, R>> + Clone + Sync>(self, assigner: W) -> CoGroupedStreams<L, R, F1, F2, W> {
+    pub fn window<W: WindowAssigner<Either<L, R>> + Clone + Sync>(
+        self,
+        assigner: W,
+    ) -> CoGroupedStreams<L, R, F1, F2, W> {
         CoGroupedStreams { sides: self, assigner, lateness: Duration::ZERO }
     }
 }
@@ -207,16 +219,31 @@ where
         let ((left, key), (right, key2)) = (self.sides.left, self.sides.right);
         let (assigner, lateness) = (self.assigner, self.lateness);
         left.transform_two(&right, "co_group", true, move || {
-            CoGroupOperator::new(key.clone(), key2.clone(), assigner.clone(), lateness, co_group(function.clone()))
+            CoGroupOperator::new(
+                key.clone(),
+                key2.clone(),
+                assigner.clone(),
+                lateness,
+                co_group(function.clone()),
+            )
         })
     }
 
     /// Joins: what `pair` makes of each row of one side with each of the other.
-    pub fn join<O: Data>(self, pair: impl FnMut(&L, &R) -> O + Clone + Send + Sync + 'static) -> DataStream<O> {
+    pub fn join<O: Data>(
+        self,
+        pair: impl FnMut(&L, &R) -> O + Clone + Send + Sync + 'static,
+    ) -> DataStream<O> {
         let ((left, key), (right, key2)) = (self.sides.left, self.sides.right);
         let (assigner, lateness) = (self.assigner, self.lateness);
         left.transform_two(&right, "window_join", true, move || {
-            CoGroupOperator::new(key.clone(), key2.clone(), assigner.clone(), lateness, join_pairs(pair.clone()))
+            CoGroupOperator::new(
+                key.clone(),
+                key2.clone(),
+                assigner.clone(),
+                lateness,
+                join_pairs(pair.clone()),
+            )
         })
     }
 }

@@ -41,7 +41,12 @@ pub trait Sink: Send + Sync + 'static {
 
     /// Removes what killed runs left behind and nobody will commit. Called once, before the first writer of a restored
     /// or new job is made, with the states and committables of all subtasks of the checkpoint that is restored.
-    fn remove_orphans(&self, context: &WriterContext, states: &[Vec<u8>], committables: &[Committable]) -> Result<()> {
+    fn remove_orphans(
+        &self,
+        context: &WriterContext,
+        states: &[Vec<u8>],
+        committables: &[Committable],
+    ) -> Result<()> {
         let _ = (context, states, committables);
         Ok(())
     }
