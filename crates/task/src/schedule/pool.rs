@@ -150,7 +150,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of `workers` threads (at least one).
+    /// A pool of `workers` threads (at least one), or of as many as the system has to give.
     pub fn new(workers: usize, clock: Arc<dyn Clock>) -> Self {
         let workers = workers.max(1);
         let shared = Arc::new(Shared {
@@ -159,14 +159,17 @@ impl Pool {
             cells: Mutex::default(),
             stop: AtomicBool::new(false),
         });
-        let threads = (0..workers).map(|i| Self::spawn(i, shared.clone(), clock.clone())).collect();
+        let spawn = |i| Self::spawn(i, shared.clone(), clock.clone());
+        let mut threads = vec![spawn(0).expect("the system has one thread to give")];
+        // What is queued for a worker without a thread is taken by the others.
+        threads.extend((1..workers).map_while(|i| spawn(i).ok()));
         Pool { shared, threads }
     }
 
-    fn spawn(index: usize, shared: Arc<Shared>, clock: Arc<dyn Clock>) -> JoinHandle<()> {
+    fn spawn(index: usize, shared: Arc<Shared>, clock: Arc<dyn Clock>) -> std::io::Result<JoinHandle<()>> {
         let name = format!("flugs-worker-{index}");
         let run = move || Loop { index, shared, clock, timers: BinaryHeap::new() }.run();
-        std::thread::Builder::new().name(name).spawn(run).expect("the system has a thread to give")
+        std::thread::Builder::new().name(name).spawn(run)
     }
 
     /// How many workers there are.

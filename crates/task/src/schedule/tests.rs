@@ -149,6 +149,37 @@ fn others_take_what_waits_behind_a_task_that_blocks() {
 }
 
 #[test]
+fn work_of_a_worker_that_never_comes_is_done_by_another() {
+    // Its first worker is held up for as long as the test takes, as if it had no thread.
+    let pool = Pool::new(2, clock());
+    let (release, blocked) = channel::<()>();
+    let (blocking, _kept) = task(move |_| {
+        let _ = blocked.recv_timeout(SOON);
+        Ok(Step::Done)
+    });
+    pool.slot(0).start(blocking);
+    let rounds = 200;
+    let ends: Vec<_> = (0..10)
+        .map(|_| {
+            let slot = pool.slot(0);
+            let (own, mut left) = (slot.waker(), rounds);
+            let (task, ended) = task(move |_| {
+                left -= 1;
+                // Woken by itself, as by a neighbour in the stream.
+                own.wake_by_ref();
+                Ok(if left == 0 { Step::Done } else { Step::Wait })
+            });
+            slot.start(task);
+            ended
+        })
+        .collect();
+    for ended in ends {
+        assert!(matches!(ended.recv_timeout(SOON / 4), Ok(TaskEvent::Gone)));
+    }
+    drop(release);
+}
+
+#[test]
 fn a_failed_task_is_dropped_before_anybody_is_told() {
     struct Held(Arc<AtomicUsize>);
     impl Drop for Held {
