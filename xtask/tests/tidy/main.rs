@@ -80,8 +80,10 @@ fn knows(member: &Crate, word: &str) -> Option<String> {
         _ => return None,
     };
     let sources = sources::below(&member.folder.join("src"));
-    let found =
-        sources.iter().find_map(|source| Some((source, paths.iter().find(|path| source.uses(path))?)));
+    let found = sources
+        .iter()
+        .filter(|source| !source.is_tests())
+        .find_map(|source| Some((source, paths.iter().find(|path| source.uses(path))?)));
     found.map(|(source, path)| {
         format!("{} uses {path} in {}, but must not know {word}", member.name, source.shown(&root()))
     })
@@ -114,7 +116,7 @@ fn every_source_file_is_tidy() {
             writeln!(io::stderr(), "{place}: {lines} lines, more than {LINES_WISHED}: consider a split")
                 .expect("stderr takes a line");
         }
-        if !source.text.starts_with("//!") {
+        if !source.is_tests() && !source.text.starts_with("//!") {
             complaints.push(format!("{place}: does not open with a `//!` line that says what it owns"));
         }
         for (line, word) in source.unfinished() {

@@ -19,6 +19,12 @@ impl Source {
         self.path.strip_prefix(root).unwrap_or(&self.path).display().to_string()
     }
 
+    /// Whether it holds tests only: what it owns is what its name says is tested.
+    pub(crate) fn is_tests(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with("tests.rs") || self.path.components().any(|part| part.as_os_str() == "tests")
+    }
+
     /// Lines, counted from 1, that call a macro for unfinished work.
     pub(crate) fn unfinished(&self) -> Vec<(usize, &'static str)> {
         let lines = self.text.lines().enumerate();
