@@ -61,7 +61,9 @@ pub mod state {
 
 /// What operators of one's own are made of.
 pub mod task {
+    pub use flugs_batch::{Barrier, BarrierKind, Batch, Either};
     pub use flugs_task::*;
+    pub use flugs_types::{Background, CheckpointId, Clock, KeyGroup, KeyGroupRange, SubtaskId, hash_key};
 }
 
 /// Tests of operators and of whole jobs, under virtual time and injected faults.
@@ -139,3 +141,8 @@ pub mod prelude {
     };
     pub use std::time::Duration;
 }
+
+/// The programs of the README are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
