@@ -4,7 +4,9 @@ use crate::restart::RestartStrategy;
 use flugs_checkpoint::{BlobStore, CheckpointOptions};
 use flugs_graph::{JobGraph, NodeId};
 use flugs_task::{EdgeFactory, NodeFactory};
+use flugs_types::{Error, Result};
 use std::collections::HashMap;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A stream of the logical graph: producer, its output, consumer, its input.
@@ -30,6 +32,21 @@ pub enum Restore {
     Latest,
     /// The checkpoint or savepoint at this path of the store.
     Path(String),
+}
+
+/// As on a command line: `latest`, `none`, or the path of a checkpoint in the store (`job/chk-0000000007-1`).
+impl FromStr for Restore {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "latest" => Ok(Restore::Latest),
+            "none" => Ok(Restore::No),
+            "" => Err(Error::environment("there is no checkpoint without a name")
+                .mend("say `latest`, `none`, or the path of a checkpoint such as job/chk-0000000007-1")),
+            path => Ok(Restore::Path(path.to_owned())),
+        }
+    }
 }
 
 /// How a job is to be run.

@@ -202,3 +202,47 @@ fn a_cancelled_job_goes_on_from_its_checkpoint_at_another_parallelism() {
     assert!(second.restored_from.is_some());
     assert!(sorted(&sink) == expected(60_000));
 }
+
+#[test]
+fn what_to_restore_is_read_from_a_command_line() {
+    assert_eq!("latest".parse::<Restore>().unwrap(), Restore::Latest);
+    assert_eq!("none".parse::<Restore>().unwrap(), Restore::No);
+    assert_eq!("a/chk-1-1".parse::<Restore>().unwrap(), Restore::Path("a/chk-1-1".to_owned()));
+    assert!("".parse::<Restore>().unwrap_err().to_string().contains("say `latest`"));
+}
+
+#[test]
+fn a_job_goes_on_from_a_checkpoint_that_is_named() {
+    let runtime = Runtime::with_workers(2);
+    let (first_rows, second_rows) = (MemorySink::new(), MemorySink::new());
+    let store = Arc::new(MemoryStore::default());
+    let first = job(60_000, Some(100_000.0), 2, u64::MAX, &first_rows);
+    let first = submit(&runtime, first, options(&store, Restore::No, RestartStrategy::None));
+    first.wait_until(Duration::from_secs(10), |r| r.checkpoints >= 2);
+    first.trigger_savepoint();
+    let saved = || {
+        let entries = flugs_checkpoint::catalog::list(store.as_ref(), "count").unwrap();
+        entries.into_iter().find(|e| {
+            let manifest = flugs_checkpoint::catalog::open(store.as_ref(), &e.path);
+            manifest.is_ok_and(|m| m.kind == flugs_checkpoint::Kind::Savepoint)
+        })
+    };
+    first.wait_until(Duration::from_secs(10), |_| saved().is_some());
+    first.wait().unwrap();
+    assert!(sorted(&first_rows) == expected(60_000));
+    // The job goes on from the savepoint though it had ended since, and gives what came after it once more.
+    let path = saved().expect("retention keeps savepoints").path;
+    let second = job(60_000, None, 3, u64::MAX, &second_rows);
+    let report =
+        submit(&runtime, second, options(&store, Restore::Path(path), RestartStrategy::None)).wait().unwrap();
+    assert_eq!(report.status, JobStatus::Finished);
+    let (all, again) = (expected(60_000), sorted(&second_rows));
+    assert!(!again.is_empty() && again.len() < all.len());
+    let last = all.iter().filter(|(_, n)| *n == 60_000 / KEYS).count();
+    assert_eq!(
+        again.iter().filter(|(_, n)| *n == 60_000 / KEYS).count(),
+        last,
+        "the last count of each key comes again"
+    );
+    assert!(again.iter().all(|row| all.binary_search(row).is_ok()) && again.windows(2).all(|w| w[0] != w[1]));
+}

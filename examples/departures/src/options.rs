@@ -1,5 +1,6 @@
 //! The command line.
 
+use flugs::Restore;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ pub struct Options {
     pub rate: Option<f64>,
     /// From one checkpoint to the next.
     pub checkpoint_interval: Duration,
+    /// What an unfinished run goes on from.
+    pub restore: Restore,
 }
 
 /// What is printed for `--help`.
@@ -29,6 +32,8 @@ usage: departures --data DIR --out DIR [options]
   --parallelism N               subtasks of each operator (default: 2)
   --rate N                      departures read a second (default: as fast as possible)
   --checkpoint-interval-ms N    from one checkpoint to the next (default: 1000)
+  --restore latest|CHECKPOINT   what an unfinished run goes on from (default: latest); a checkpoint is named by its path in
+                                OUT/checkpoints, and results that were committed after it come again
 
 A run that was killed goes on where its last checkpoint left it; a run that had ended starts anew.
 ";
@@ -36,7 +41,7 @@ A run that was killed goes on where its last checkpoint left it; a run that had 
 /// What the arguments say: `None` where help was asked for.
 pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let (mut data, mut out) = (None, None);
-    let (mut parallelism, mut rate, mut interval) = (2, None, 1000);
+    let (mut parallelism, mut rate, mut interval, mut restore) = (2, None, 1000, Restore::Latest);
     let mut arguments = arguments;
     while let Some(name) = arguments.next() {
         if name == "--help" || name == "-h" {
@@ -49,6 +54,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
             "--parallelism" => parallelism = number(&name, &value()?, 1, 32_768)? as u32,
             "--rate" => rate = Some(number(&name, &value()?, 1, u64::MAX)? as f64),
             "--checkpoint-interval-ms" => interval = number(&name, &value()?, 1, u64::MAX)?,
+            "--restore" => restore = value()?.parse().map_err(|e| format!("{name}: {e}"))?,
             _ => return Err(format!("there is no argument {name}")),
         }
     }
@@ -58,6 +64,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
         parallelism,
         rate,
         checkpoint_interval: Duration::from_millis(interval),
+        restore,
     }))
 }
 

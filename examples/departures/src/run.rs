@@ -28,7 +28,7 @@ pub fn run(options: &Options) -> Result<()> {
     env.set_parallelism(options.parallelism)
         .checkpoint_store(store)
         .checkpoint_interval(options.checkpoint_interval)
-        .restore(Restore::Latest)
+        .restore(options.restore.clone())
         .restart_strategy(RestartStrategy::FixedDelay { attempts: 3, delay: Duration::from_secs(1) });
     build(&env, options);
     let job = env.execute_async()?;
