@@ -179,6 +179,7 @@ impl SimulatedCluster {
         };
         // Of the size of a few rows: tasks wait for each other all the time.
         let channel_bytes = [1, 100, 1_000, 1 << 20][self.draw(4) as usize];
+        self.simulation.set_stalls(ms(&[0, 1, 5]));
         let restart = match self.draw(4) {
             0 => RestartStrategy::None,
             _ => RestartStrategy::FixedDelay { attempts: 1000, delay: ms(&[0, 1, 5]) },

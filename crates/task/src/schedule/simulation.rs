@@ -13,13 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
-/// How often a sluggish task is passed over when it is drawn.
-const SLUGGISHNESS: usize = 3;
-
 type Work = Box<dyn FnOnce() + Send>;
 
 enum Timed {
     Cell(Arc<Cell>),
+    /// A cell that was woken, and is slow.
+    Woken(Arc<Cell>),
     Work(Work),
 }
 
@@ -31,6 +30,7 @@ struct State {
     timed: BTreeMap<(Timestamp, u64), Timed>,
     sequence: u64,
     delay_max_us: u64,
+    stall_max_us: u64,
     /// All cells that may still be alive.
     cells: Vec<Weak<Cell>>,
     history: History,
@@ -45,18 +45,14 @@ impl State {
         (z ^ (z >> 31)) % below.max(1)
     }
 
-    /// Takes one of the cells that are ready. One in four is sluggish: mostly another is taken where there is one.
-    fn choose(&mut self) -> Arc<Cell> {
-        let ready = self.ready.len() as u64;
-        let mut chosen = self.draw(ready) as usize;
-        for _ in 0..SLUGGISHNESS {
-            let number = self.ready[chosen].home as u64;
-            if (number ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 != 0 {
-                break;
-            }
-            chosen = self.draw(ready) as usize;
+    /// How long a cell that has just been woken must wait. One in four is slow.
+    fn stall(&mut self, cell: &Cell) -> Duration {
+        let slow = (cell.home as u64 ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 == 0;
+        if !slow || self.stall_max_us == 0 || self.draw(2) == 0 {
+            return Duration::ZERO;
         }
-        self.ready.swap_remove(chosen)
+        let stall_max_us = self.stall_max_us;
+        Duration::from_micros(self.draw(stall_max_us))
     }
 
     fn at(&mut self, time: Timestamp, what: Timed) {
@@ -78,7 +74,13 @@ impl Shared {
 
 impl Queue for Shared {
     fn enqueue(&self, cell: Arc<Cell>) {
-        self.lock().ready.push(cell);
+        let mut state = self.lock();
+        let stall = state.stall(&cell);
+        if stall.is_zero() {
+            state.ready.push(cell);
+        } else {
+            state.at(self.clock.now() + stall, Timed::Woken(cell));
+        }
     }
 }
 
@@ -92,6 +94,11 @@ impl Simulation {
         let delay_max_us = u64::try_from(delay_max.as_micros()).unwrap_or(u64::MAX);
         let state = State { seed, random: seed, delay_max_us, ..State::default() };
         Simulation(Arc::new(Shared { state: Mutex::new(state), clock: ManualClock::new(start) }))
+    }
+
+    /// From now on, one task in four is slow: of its steps, half begin up to so long after they could.
+    pub fn set_stalls(&self, stall_max: Duration) {
+        self.0.lock().stall_max_us = u64::try_from(stall_max.as_micros()).unwrap_or(u64::MAX);
     }
 
     /// The virtual clock.
@@ -119,7 +126,9 @@ impl Simulation {
         let now = self.0.clock.now();
         let mut state = self.0.lock();
         if !state.ready.is_empty() {
-            let cell = state.choose();
+            let ready = state.ready.len() as u64;
+            let chosen = state.draw(ready) as usize;
+            let cell = state.ready.swap_remove(chosen);
             state.history.add(now, Event::Step(cell.home));
             drop(state);
             if let Some(at) = cell.run(now) {
@@ -130,7 +139,7 @@ impl Simulation {
         let Some(next) = state.timed.first_entry().filter(|next| next.key().0 <= limit) else { return false };
         let ((time, number), what) = next.remove_entry();
         let event = match &what {
-            Timed::Cell(cell) => Event::Timer(cell.home),
+            Timed::Cell(cell) | Timed::Woken(cell) => Event::Timer(cell.home),
             Timed::Work(_) => Event::Work(number),
         };
         state.history.add(time, event);
@@ -138,6 +147,7 @@ impl Simulation {
         self.0.clock.advance_to(time);
         match what {
             Timed::Cell(cell) => cell.timer_fired(time),
+            Timed::Woken(cell) => self.0.lock().ready.push(cell),
             // As on a background thread: work reports its own failures.
             Timed::Work(work) => drop(catch_unwind(AssertUnwindSafe(work))),
         }
