@@ -11,13 +11,13 @@ use crate::snapshot::{FrozenPiece, Fuel};
 use flugs_batch::{Data, Key};
 use flugs_types::hash_key;
 use std::mem::needs_drop;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What passing a shard costs of a slice's fuel.
 const PASS_FUEL: usize = 16;
 
 /// Where a table stands in its snapshots.
-#[derive(Default)]
-pub(super) struct Snapshot {
+pub(super) struct Snapshot<K, V> {
     /// Counts the freezes. It wraps after four billion of them, by when every shard has been captured or marked since.
     pub(super) epoch: u32,
     /// Whether the one of this number is incomplete.
@@ -26,10 +26,43 @@ pub(super) struct Snapshot {
     pub(super) cursor: usize,
     /// Captured and not handed out.
     pieces: Vec<Box<dyn FrozenPiece>>,
+    /// Memory for copies, while one is running.
+    buffers: Option<Arc<Buffers<K, V>>>,
+}
+
+impl<K, V> Default for Snapshot<K, V> {
+    fn default() -> Self {
+        Snapshot { epoch: 0, running: false, cursor: 0, pieces: Vec::new(), buffers: None }
+    }
+}
+
+/// Memory of copies that are encoded, for those to come: memory that is fresh from the system costs several times what the
+/// copying does. It goes with the snapshot and its last piece.
+struct Buffers<K, V>(Mutex<Vec<Vec<(K, V)>>>);
+
+impl<K, V> Buffers<K, V> {
+    fn take(&self, rows: usize) -> Vec<(K, V)> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.filter(|kept| kept.capacity() >= rows).unwrap_or_else(|| Vec::with_capacity(rows + rows / 4))
+    }
+
+    fn give_back(&self, mut rows: Vec<(K, V)>) {
+        rows.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
+    }
 }
 
 /// Entries that own no memory of their own: copied, and encoded later.
-struct Copied<K, V>(Vec<(K, V)>);
+struct Copied<K, V> {
+    rows: Vec<(K, V)>,
+    buffers: Arc<Buffers<K, V>>,
+}
+
+impl<K, V> Drop for Copied<K, V> {
+    fn drop(&mut self) {
+        self.buffers.give_back(std::mem::take(&mut self.rows));
+    }
+}
 
 /// Entries that own memory: encoded at once, for that is cheaper than to clone each into allocations of its own.
 struct Encoded {
@@ -43,11 +76,11 @@ struct Moved<K, V>(Shard<K, V>);
 
 impl<K: Key, V: Data> FrozenPiece for Copied<K, V> {
     fn encode(&self, out: &mut PieceWriter<'_>) {
-        self.0.iter().for_each(|(key, value)| encode_entry(key, value, out));
+        self.rows.iter().for_each(|(key, value)| encode_entry(key, value, out));
     }
 
     fn bytes(&self) -> usize {
-        self.0.capacity() * size_of::<(K, V)>()
+        self.rows.capacity() * size_of::<(K, V)>()
     }
 }
 
@@ -109,6 +142,7 @@ impl<K: Key, V: Data> Directory<K, V> {
     pub(super) fn cancel(&mut self) {
         self.snapshot.running = false;
         self.snapshot.pieces.clear();
+        self.snapshot.buffers = None;
     }
 
     pub(super) fn capture(&mut self, fuel: &mut Fuel, pieces: &mut Vec<Box<dyn FrozenPiece>>) -> bool {
@@ -127,6 +161,9 @@ impl<K: Key, V: Data> Directory<K, V> {
             }
         }
         pieces.append(&mut self.snapshot.pieces);
+        if !self.snapshot.running {
+            self.snapshot.buffers = None;
+        }
         !self.snapshot.running
     }
 
@@ -153,7 +190,7 @@ impl<K: Key, V: Data> Directory<K, V> {
         if self.snapshot.running && !shard.is_vacant() {
             // SAFETY: the shard is in the directory.
             bytes = shard.bytes() + unsafe { shard.heap() };
-            let piece = if needs_drop::<(K, V)>() { self.encode_shard(at) } else { copy_shard(shard) };
+            let piece = if needs_drop::<(K, V)>() { self.encode_shard(at) } else { self.copy_shard(shard) };
             self.snapshot.pieces.push(piece);
         }
         self.mark_captured(at);
@@ -180,9 +217,28 @@ impl<K: Key, V: Data> Directory<K, V> {
         Box::new(piece)
     }
 
+    fn copy_shard(&mut self, shard: Shard<K, V>) -> Box<dyn FrozenPiece> {
+        let buffers =
+            self.snapshot.buffers.get_or_insert_with(|| Arc::new(Buffers(Mutex::default()))).clone();
+        // SAFETY: the caller's shard is in this directory, and references to its entries end here. There are as many places
+        // as entries, so that many rows are written before the length says so.
+        let rows = unsafe {
+            let mut rows = buffers.take(shard.len());
+            let mut written = 0;
+            for (row, place) in rows.spare_capacity_mut().iter_mut().zip(shard.places()) {
+                row.write(shard.entry(place).as_ref().clone());
+                written += 1;
+            }
+            rows.set_len(written);
+            rows
+        };
+        Box::new(Copied { rows, buffers })
+    }
+
     /// Removes all entries. What a snapshot has not captured moves into its pieces.
     pub(super) fn clear(&mut self) {
-        let Snapshot { running, epoch, .. } = self.snapshot;
+        let Snapshot { running, epoch, .. } = &self.snapshot;
+        let (running, epoch) = (*running, *epoch);
         for shard in self.take_shards() {
             if running && shard.captured != epoch {
                 self.snapshot.pieces.push(Box::new(Moved(shard)));
@@ -202,22 +258,6 @@ impl<K: Key, V: Data> Directory<K, V> {
         }
         Drained { shards: self.take_shards().into_iter(), current: None }
     }
-}
-
-fn copy_shard<K: Key, V: Data>(shard: Shard<K, V>) -> Box<dyn FrozenPiece> {
-    // SAFETY: the caller's shard is in its directory, and references to its entries end here. There are as many places as
-    // entries, so that many rows are written before the length says so.
-    let rows = unsafe {
-        let mut rows = Vec::with_capacity(shard.len());
-        let mut written = 0;
-        for (row, place) in rows.spare_capacity_mut().iter_mut().zip(shard.places()) {
-            row.write(shard.entry(place).as_ref().clone());
-            written += 1;
-        }
-        rows.set_len(written);
-        rows
-    };
-    Box::new(Copied(rows))
 }
 
 /// The entries that were taken out of a table.

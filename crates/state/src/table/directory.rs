@@ -38,7 +38,7 @@ pub(super) struct Directory<K, V> {
     /// What shards, keys and values take.
     bytes: usize,
     allocated: usize,
-    pub(super) snapshot: Snapshot,
+    pub(super) snapshot: Snapshot<K, V>,
 }
 
 /// A key that is looked up and, where it is new, inserted.
