@@ -7,8 +7,10 @@
 mod deploy;
 mod enumerators;
 mod handle;
+mod inbox;
 mod job;
 mod master;
+mod prepare;
 mod restart;
 mod runtime;
 mod snapshots;

@@ -13,26 +13,27 @@
 use crate::deploy::{Deployment, Plan};
 use crate::enumerators::{Discovery, Enumerators};
 use crate::handle::{JobHandle, JobStatus, Request, Shared};
-use crate::job::{JobOptions, JobSpec, Restore};
+use crate::inbox::{Inbox, Message, Reports};
+use crate::job::{JobOptions, JobSpec};
+use crate::prepare::{Prepared, prepare};
 use crate::restart::RestartTracker;
 use crate::runtime::Runtime;
 use crate::snapshots::{self, Header, StateFiles, Stored, Uploader};
 use bytes::Bytes;
 use flugs_batch::{Barrier, BarrierKind};
-use flugs_checkpoint::{Action, BlobStore, Coordinator, Event, Kind, Manifest, Subtask, assign, catalog};
-use flugs_connector::{EnumeratorEvent, Split};
-use flugs_task::{Mail, Mailbox, Obituary, Step, SubtaskRef, Supervisor, Task, TaskEvent};
+use flugs_checkpoint::{Action, Coordinator, Event, Kind, Manifest, Subtask, catalog};
+use flugs_connector::EnumeratorEvent;
+use flugs_task::{Mail, Mailbox, Obituary, Step, SubtaskRef, Task, TaskEvent};
 use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result, Timestamp, guarded};
-use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Waker;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Starts a job. It runs on `runtime` until it ends; the handle shows it.
 pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle {
     let affinity = runtime.next_affinity();
     let slot = runtime.scheduler.slot(affinity);
-    let inbox = Inbox(Arc::new((Mutex::default(), slot.waker())));
+    let inbox = Inbox::new(slot.waker());
     let shared = Arc::new(Shared::new());
     let master = Master {
         tracker: RestartTracker::new(options.restart.clone()),
@@ -62,85 +63,6 @@ pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle
         }
     };
     JobHandle { shared, ask: Arc::new(ask) }
-}
-
-/// What the coordinator is told.
-enum Message {
-    Client(Request),
-    Prepared(Result<Prepared>),
-    Deployed(Attempt, Result<Deployment>),
-    Task(Attempt, SubtaskRef, TaskEvent),
-    Stored(Attempt, CheckpointId, SubtaskRef, Result<Stored>),
-    Published(Attempt, CheckpointId, Result<()>),
-    Discovered(Attempt, u32, Result<Vec<Split>>),
-}
-
-#[derive(Clone)]
-struct Inbox(Arc<(Mutex<VecDeque<Message>>, Waker)>);
-
-impl Inbox {
-    fn post(&self, message: Message) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(message);
-        self.0.1.wake_by_ref();
-    }
-
-    fn take(&self) -> Option<Message> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
-    }
-}
-
-/// The tasks of one attempt report here.
-struct Reports(Inbox, Attempt);
-
-impl Supervisor for Reports {
-    fn report(&self, from: SubtaskRef, event: TaskEvent) {
-        self.0.post(Message::Task(self.1, from, event));
-    }
-}
-
-struct Prepared {
-    generation: Generation,
-    /// What to go on from, and in words how it falls to the job's operators.
-    restored: Option<(Manifest, String)>,
-    next_checkpoint: CheckpointId,
-}
-
-/// Claims the job and finds what it starts from; see the catalog for why in this order.
-fn prepare(store: &dyn BlobStore, job: &JobSpec, options: &JobOptions) -> Result<Prepared> {
-    let name = &job.graph.name;
-    let generation = catalog::claim_generation(store, name)?;
-    let base = match &options.restore {
-        Restore::No => None,
-        Restore::Latest => catalog::latest(store, name)?,
-        Restore::Path(path) => Some(catalog::open(store, path)?),
-    };
-    let restored = match base {
-        None => None,
-        Some(base) => {
-            let mapping = fit(&base, job, options.allow_non_restored_state)?.to_string();
-            Some((catalog::adopt(store, name, generation, &base)?, mapping))
-        }
-    };
-    let taken = catalog::list(store, name)?.into_iter().map(|e| e.checkpoint).max();
-    Ok(Prepared { generation, restored, next_checkpoint: taken.unwrap_or_default().next() })
-}
-
-/// How a checkpoint falls to the job's operators, if it fits at all.
-fn fit(base: &Manifest, job: &JobSpec, allow_non_restored_state: bool) -> Result<assign::Mapping> {
-    if !base.hashed_as_here() {
-        return Err(Error::state(format!(
-            "checkpoint {} was taken by a build that hashes keys otherwise",
-            base.checkpoint
-        ))
-        .mend("restore it with the version of Flugs and Rust that took it"));
-    }
-    let operators = job.graph.operators().map(|(task, _, node)| assign::JobOperator {
-        uid: node.uid.clone(),
-        name: node.name.clone(),
-        parallelism: task.parallelism,
-        stateful: node.stateful,
-    });
-    assign::Mapping::of(base, &operators.collect::<Vec<_>>(), allow_non_restored_state)
 }
 
 enum Phase {
@@ -263,7 +185,9 @@ impl Master {
         match message {
             Message::Client(request) => self.client(now, request),
             Message::Prepared(Ok(prepared)) => self.prepared(prepared),
-            Message::Prepared(Err(error)) => self.over(Outcome::Failed(error)),
+            Message::Prepared(Err(_)) if self.cancelled => self.over(Outcome::Canceled),
+            // A store that does not answer now is no reason to give a job up that would bear its failing later.
+            Message::Prepared(Err(error)) => self.after_failure(now, now, error),
             Message::Deployed(attempt, result) if attempt == self.attempt => self.deployed(now, result),
             Message::Task(attempt, from, event) if attempt == self.attempt => self.task(now, from, event),
             Message::Stored(attempt, checkpoint, from, result) if attempt == self.attempt => {
@@ -607,6 +531,7 @@ impl Master {
 
     fn tick(&mut self, now: Timestamp) {
         match &mut self.phase {
+            Phase::Pausing(at) if *at <= now && self.generation == Generation(0) => self.prepare(),
             Phase::Pausing(at) if *at <= now => self.deploy(),
             Phase::Running(run) => {
                 if run.wake_at.is_some_and(|t| t <= now) {

@@ -1,8 +1,9 @@
 //! Jobs put together by hand: a generator, a keyed count behind an exchange, a sink in memory.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use bytes::Bytes;
 use flugs_batch::Records;
-use flugs_checkpoint::{CheckpointOptions, MemoryStore};
+use flugs_checkpoint::{BlobStore, CheckpointOptions, MemoryStore};
 use flugs_cluster::{JobOptions, JobSpec, JobStatus, RestartStrategy, Restore, Runtime, submit};
 use flugs_connector::{GeneratorSource, MemorySink};
 use flugs_graph::{Edge, LogicalGraph, Node, NodeKind, Partitioning};
@@ -245,4 +246,54 @@ fn a_job_goes_on_from_a_checkpoint_that_is_named() {
         "the last count of each key comes again"
     );
     assert!(again.iter().all(|row| all.binary_search(row).is_ok()) && again.windows(2).all(|w| w[0] != w[1]));
+}
+
+/// A store that cannot be reached at first.
+struct Away {
+    inner: Arc<MemoryStore>,
+    calls_that_fail: AtomicU64,
+}
+
+impl Away {
+    fn reach(&self) -> Result<&MemoryStore> {
+        let left =
+            self.calls_that_fail.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        if left.is_ok() { Err(Error::transient("no answer")) } else { Ok(self.inner.as_ref()) }
+    }
+}
+
+impl BlobStore for Away {
+    fn put(&self, path: &str, bytes: Bytes) -> Result<()> {
+        self.reach()?.put(path, bytes)
+    }
+    fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool> {
+        self.reach()?.put_if_absent(path, bytes)
+    }
+    fn get(&self, path: &str) -> Result<Option<Bytes>> {
+        self.reach()?.get(path)
+    }
+    fn list(&self, prefix: &str) -> Result<Vec<String>> {
+        self.reach()?.list(prefix)
+    }
+    fn delete(&self, path: &str) -> Result<()> {
+        self.reach()?.delete(path)
+    }
+    fn describe(&self) -> String {
+        "away".to_owned()
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_reached_at_the_start_is_tried_again_by_the_restart_strategy() {
+    for (attempts, ends) in [(2, JobStatus::Failed), (5, JobStatus::Finished)] {
+        let sink = MemorySink::new();
+        let away = Away { inner: Arc::default(), calls_that_fail: AtomicU64::new(4) };
+        let restart = RestartStrategy::FixedDelay { attempts, delay: Duration::from_millis(1) };
+        let options =
+            JobOptions { store: Arc::new(away), ..options(&Arc::default(), Restore::Latest, restart) };
+        let handle = submit(&Runtime::with_workers(1), job(1000, None, 1, u64::MAX, &sink), options);
+        let waited = handle.wait();
+        assert_eq!(handle.status(), ends, "{waited:?}");
+        assert_eq!(sink.rows().len(), if ends == JobStatus::Finished { 1000 } else { 0 });
+    }
 }
