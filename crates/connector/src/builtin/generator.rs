@@ -76,7 +76,7 @@ impl<T: Record> GeneratorSource<T> {
     }
 
     /// Emits so many numbers a second over all readers together: number `i` is due `i / rate` seconds after the
-    /// start. Rows are emitted as they become due, in grains of 100 µs; after a stall what is
+    /// start. Rows are emitted as they become due, in grains of 50 µs; after a stall what is
     /// overdue follows at full speed. A rate that is not positive fails the job at its start.
     #[must_use]
     pub fn rate(mut self, rows_per_second: f64) -> Self {

@@ -4,7 +4,7 @@ use flugs_types::{Error, Result};
 use std::time::Duration;
 
 /// Rows that become due within this time are emitted together.
-const GRAIN: Duration = Duration::from_micros(100);
+const GRAIN: Duration = Duration::from_micros(50);
 
 /// Row `i` is due `(i - first) / rate` seconds after the first poll, whatever was emitted when: after a
 /// stall all rows that have become due follow at once.
@@ -70,7 +70,7 @@ mod tests {
         let mut pace = Pace::new(1e6);
         assert_eq!(pace.due_below(ms(0), 0), 1);
         assert_eq!(pace.wait(ms(0), 1), GRAIN);
-        assert_eq!(pace.due_below(GRAIN, 1), 101);
+        assert_eq!(pace.due_below(GRAIN, 1), 51);
     }
 
     #[test]

@@ -108,13 +108,13 @@ fn rows_come_when_they_are_due() {
     let clock = ManualClock::new(Timestamp::from_secs(1000));
     let source = GeneratorSource::new(Some(1000), |i| i).rate(100_000.0);
     let mut driver = Driver::run(&source, 2, None, &clock).unwrap();
-    assert_eq!(driver.poll(0), WaitUntil(clock.now() + Duration::from_micros(100)));
-    assert_eq!(driver.poll(1), WaitUntil(clock.now() + Duration::from_micros(100)));
+    assert_eq!(driver.poll(0), WaitUntil(clock.now() + Duration::from_micros(50)));
+    assert_eq!(driver.poll(1), WaitUntil(clock.now() + Duration::from_micros(50)));
     assert_eq!(sorted(rows(&driver.outputs)), [0, 1]);
-    clock.advance_to(clock.now() + Duration::from_micros(100));
+    clock.advance_to(clock.now() + Duration::from_micros(50));
     assert!(matches!((driver.poll(0), driver.poll(1)), (WaitUntil(_), WaitUntil(_))));
-    // Ten rows every 100 µs over both; each reader counts from its own first number.
-    assert_eq!(sorted(rows(&driver.outputs)), (0..12).collect::<Vec<_>>());
+    // A row every 20 µs for each of both, and each counts from its own first number: two more in 50 µs.
+    assert_eq!(sorted(rows(&driver.outputs)), (0..6).collect::<Vec<_>>());
     clock.advance_to(clock.now() + Duration::from_secs(1));
     assert_eq!((driver.poll(0), driver.poll(1)), (Finished, Finished));
     assert_eq!(sorted(rows(&driver.outputs)), (0..1000).collect::<Vec<_>>());
