@@ -257,19 +257,19 @@ fn full_and_read_only_disks_are_named_and_afterwards_the_rows_are_exact() {
 fn stopped_by_a_signal_it_goes_on() {
     let feed = Feed::first(6000, 500);
     let expected = feed.expected();
-    for (signal, number) in [("TERM", 15), ("INT", 2), ("HUP", 1)] {
-        let demo = Demo::over(&feed);
-        for _ in 0..3 {
-            let mut running = demo.start(SLOW);
-            running.wait_for(|| demo.checkpoints() > 0);
-            running.signal(signal);
-            let ended = running.wait();
-            assert_eq!(ended.status.signal(), Some(number), "{signal}: {}", ended.stderr);
-            demo.job.assert_no_surplus(&expected, signal);
-        }
-        demo.run(&[]).assert_ok(signal);
-        demo.job.assert_complete(&expected, signal);
+    // Not INT or HUP: whoever runs the tests in the background may have them ignored, and children inherit that.
+    let (signal, number) = ("TERM", 15);
+    let demo = Demo::over(&feed);
+    for _ in 0..3 {
+        let mut running = demo.start(SLOW);
+        running.wait_for(|| demo.checkpoints() > 0);
+        running.signal(signal);
+        let ended = running.wait();
+        assert_eq!(ended.status.signal(), Some(number), "{}", ended.stderr);
+        demo.job.assert_no_surplus(&expected, signal);
     }
+    demo.run(&[]).assert_ok(signal);
+    demo.job.assert_complete(&expected, signal);
 }
 
 #[test]
