@@ -73,9 +73,16 @@ fn run(args: &[OsString]) -> Result<(), Failure> {
     }
 }
 
+/// Builds for the processor at hand, as the peers and loops that the figures stand beside are built; in a folder of its own,
+/// so that other builds need not start anew.
 fn bench(names: &[OsString]) -> Result<(), Failure> {
     machine::require_c_compiler()?;
     let mut cargo = workspace::cargo();
+    if std::env::var_os("RUSTFLAGS").is_none() {
+        cargo.env("RUSTFLAGS", "-C target-cpu=native").arg("--config");
+        cargo.arg(format!("build.target-dir='{}'", workspace::target_dir().join("native").display()));
+        cargo.env_remove("CARGO_TARGET_DIR");
+    }
     cargo.args(["run", "--profile", "release", "--package", "flugs-bench", "--"]).args(names);
     Err(become_program::replace_by(cargo))
 }
