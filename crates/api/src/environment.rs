@@ -10,7 +10,7 @@ use flugs_cluster::{
 use flugs_connector::{CollectionSource, Source};
 use flugs_graph::{Edge, JobGraph, LogicalGraph, Node, NodeId, Partitioning};
 use flugs_task::{EdgeFactory, NodeFactory, WatermarkStrategy};
-use flugs_types::{OperatorUid, Result};
+use flugs_types::{Error, OperatorUid, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +30,8 @@ struct Inner {
     allow_non_restored_state: bool,
     restart: Option<RestartStrategy>,
     runtime: Option<Runtime>,
+    /// The first thing that the program said and that makes no sense, with its mend.
+    mistake: Option<(&'static str, &'static str)>,
 }
 
 /// A program under construction. Clones share it.
@@ -65,6 +67,7 @@ impl Environment {
             allow_non_restored_state: false,
             restart: None,
             runtime: None,
+            mistake: None,
         })))
     }
 
@@ -158,7 +161,13 @@ impl Environment {
 
     /// The chained graph of the program as it is now.
     pub fn job_graph(&self) -> Result<JobGraph> {
-        let mut graph = self.lock().graph.clone();
+        let mut graph = {
+            let inner = self.lock();
+            if let Some((mistake, mend)) = inner.mistake {
+                return Err(Error::job(mistake).mend(mend));
+            }
+            inner.graph.clone()
+        };
         rebalance_between_unequal(&mut graph);
         graph.to_job_graph()
     }
@@ -168,7 +177,32 @@ impl Environment {
         self.execute_async()?.wait()
     }
 
-    /// Starts the program and returns at once.
+    /// Starts the program and returns at once. The handle asks for savepoints, drains or cancels the job, and waits for it.
+    ///
+    /// ```
+    /// use flugs_api::Environment;
+    /// use flugs_cluster::JobStatus;
+    /// use flugs_connector::{MemorySink, channel_source};
+    /// use flugs_task::WatermarkStrategy;
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> flugs_types::Result<()> {
+    /// let env = Environment::new("doubles");
+    /// let (numbers, source) = channel_source(16);
+    /// let doubles = MemorySink::new();
+    /// env.from_source(source, WatermarkStrategy::none(), "numbers")
+    ///     .stream()
+    ///     .map(|n: u64| n * 2)
+    ///     .sink_to(doubles.clone(), "doubles");
+    /// let job = env.execute_async()?;
+    /// numbers.send(21).expect("the job runs");
+    /// job.trigger_savepoint();
+    /// job.wait_until(Duration::from_secs(10), |report| report.checkpoints > 0);
+    /// job.drain();
+    /// assert_eq!(job.wait()?.status, JobStatus::Finished);
+    /// assert_eq!(doubles.rows(), [42]);
+    /// # Ok(()) }
+    /// ```
     pub fn execute_async(&self) -> Result<JobHandle> {
         let graph = self.job_graph()?;
         let inner = self.lock();
@@ -192,6 +226,20 @@ impl Environment {
         let id = inner.graph.add_node(node);
         inner.nodes.insert(id, factory);
         id
+    }
+
+    /// Keeps what is wrong with the program until it is planned: calls that build it return no results.
+    pub(crate) fn mistaken(&self, mistake: &'static str, mend: &'static str) {
+        self.lock().mistake.get_or_insert((mistake, mend));
+    }
+
+    pub(crate) fn expect_same(&self, other: &Environment) {
+        if !Arc::ptr_eq(&self.0, &other.0) {
+            let mistake = "two streams of different environments are brought together";
+            let mend = "make all streams of a job from one environment or its clones";
+            self.mistaken(mistake, mend);
+            other.mistaken(mistake, mend);
+        }
     }
 
     pub(crate) fn replace_factory(&self, id: NodeId, factory: Arc<dyn NodeFactory>) {

@@ -3,12 +3,12 @@
 use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
-use flugs_operators::{Interval, IntervalJoin, JoinFunction, JoinRows};
+use flugs_operators::{Interval, IntervalJoin, JoinFunction, JoinRows, OutputTag, left_late, right_late};
 
 /// Two keyed streams and an interval; the last call says what is made of two rows that meet.
 ///
-/// Late rows are counted (`numLateRecordsDropped`) and go to side outputs of the stream that comes out, those of the
-/// left to 0 and those of the right to 1: `joined.side(left_late())`.
+/// Rows behind the watermark are counted (`numLateRecordsDropped`) and go to side outputs of the stream that comes
+/// out; see [`late_tags`](Self::late_tags).
 pub struct IntervalJoined<L, R, F1, F2> {
     left: (DataStream<L>, F1),
     right: (DataStream<R>, F2),
@@ -64,6 +64,12 @@ where
     F1: Clone + Send + Sync + 'static,
     F2: Clone + Send + Sync + 'static,
 {
+    /// Name the late rows of the left and those of the right among the side outputs of what comes out:
+    /// `joined.side(late_left)`.
+    pub fn late_tags(&self) -> (OutputTag<L>, OutputTag<R>) {
+        (left_late(), right_late())
+    }
+
     /// Makes one row of two that meet. It has the later of their times.
     pub fn join<K: Key, U: Data>(
         &self,

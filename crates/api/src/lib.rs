@@ -5,6 +5,7 @@
 
 mod async_io;
 mod broadcast;
+mod co_grouped;
 mod connected;
 mod environment;
 mod functions;
@@ -15,10 +16,11 @@ mod stream;
 mod windowed;
 
 pub use broadcast::{BroadcastConnectedStream, KeyedBroadcastConnectedStream};
+pub use co_grouped::{CoGroupedStreams, CoGrouping};
 pub use connected::{ConnectedStreams, KeyedConnectedStreams};
 pub use environment::Environment;
 pub use joins::IntervalJoined;
 pub use keyed::KeyedStream;
 pub use source::SourceStream;
 pub use stream::{DataStream, SinkHandle};
-pub use windowed::{CoGroupedStreams, CoGrouping, WindowedStream};
+pub use windowed::WindowedStream;

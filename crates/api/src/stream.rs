@@ -10,6 +10,7 @@ use flugs_task::{
     BroadcastRoute, CustomRoute, GlobalRoute, OneInput, Operator, RebalanceRoute, RecordEdge, SinkOperator,
     TwoInputs,
 };
+use flugs_types::OperatorUid;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -78,7 +79,7 @@ impl<T: Data> DataStream<T> {
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
         let name = name.into();
-        self.each_node(|n| n.name.clone_from(&name));
+        self.maker(|n| n.name = name);
         self
     }
 
@@ -86,50 +87,82 @@ impl<T: Data> DataStream<T> {
     /// state should survive changes of the program.
     #[must_use]
     pub fn uid(self, uid: impl AsRef<str>) -> Self {
-        if let [only] = &self.origins[..] {
-            self.env.set_uid(only.node, uid);
-        }
+        self.maker(|n| n.uid = Some(OperatorUid::new(uid)));
         self
     }
 
     /// Sets how many subtasks the operator has.
     #[must_use]
     pub fn parallelism(self, parallelism: u32) -> Self {
-        self.each_node(|n| n.parallelism = parallelism);
+        self.maker(|n| n.parallelism = parallelism);
         self
     }
 
     /// Starts a new chain with this operator: it runs in another task than its input.
+    ///
+    /// ```
+    /// # use flugs_api::Environment; use flugs_connector::BlackholeSink;
+    /// # fn main() -> flugs_types::Result<()> {
+    /// let env = Environment::new("chains");
+    /// env.set_parallelism(1);
+    /// let rows = env.from_collection([1u64]).map(|n| n + 1).name("cheap").map(|n| n * 2).name("dear");
+    /// rows.start_new_chain().sink_to(BlackholeSink::new(), "out");
+    /// assert_eq!(env.job_graph()?.tasks.len(), 2); // collection and cheap; dear and out
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn start_new_chain(self) -> Self {
-        self.each_node(|n| n.chaining = Chaining::Head);
+        self.maker(|n| n.chaining = Chaining::Head);
         self
     }
 
     /// Runs this operator in a task of its own.
     #[must_use]
     pub fn disable_chaining(self) -> Self {
-        self.each_node(|n| n.chaining = Chaining::Never);
+        self.maker(|n| n.chaining = Chaining::Never);
         self
     }
 
-    fn each_node(&self, change: impl Fn(&mut Node)) {
-        self.origins.iter().for_each(|o| self.env.node(o.node, &change));
+    fn maker(&self, change: impl FnOnce(&mut Node)) {
+        match &self.origins[..] {
+            [only] => self.env.node(only.node, change),
+            _ => self.env.mistaken(
+                "a union is given a name, a uid, a parallelism or a place",
+                "give them to the streams before the union, or to the operator behind it",
+            ),
+        }
     }
 
     // ---- one row at a time ----
 
     /// Makes one row of each.
+    ///
+    /// ```
+    /// # use flugs_api::Environment; use flugs_connector::MemorySink; use flugs_operators::Collector;
+    /// # fn main() -> flugs_types::Result<()> {
+    /// let env = Environment::new("lengths");
+    /// let lengths = MemorySink::new();
+    /// env.from_collection(["to be", "or not"].map(String::from))
+    ///     .flat_map(|line: String, out: &mut Collector<String>| {
+    ///         line.split(' ').for_each(|word| out.collect(word.to_owned()));
+    ///     })
+    ///     .filter(|word| word != "or")
+    ///     .map(|word| word.len() as u64)
+    ///     .sink_to(lengths.clone(), "lengths");
+    /// env.execute()?;
+    /// assert_eq!(lengths.rows(), [2, 2, 3]);
+    /// # Ok(()) }
+    /// ```
     pub fn map<U: Data>(&self, f: impl FnMut(T) -> U + Clone + Send + Sync + 'static) -> DataStream<U> {
         self.transform("map", false, move || Map::new(f.clone()))
     }
 
-    /// Keeps the rows for which `f` holds.
+    /// Keeps the rows for which `f` holds; see [`map`](Self::map).
     pub fn filter(&self, f: impl FnMut(&T) -> bool + Clone + Send + Sync + 'static) -> DataStream<T> {
         self.transform("filter", false, move || Filter::new(f.clone()))
     }
 
-    /// Makes any number of rows of each.
+    /// Makes any number of rows of each; see [`map`](Self::map).
     ///
     /// The function returns `()`, or a `Result<()>` whose error fails the job.
     pub fn flat_map<U: Data, R: Outcome + 'static>(
@@ -149,9 +182,23 @@ impl<T: Data> DataStream<T> {
         KeyedStream::new(self.clone(), key)
     }
 
-    /// All rows of both streams, in no order between them.
+    /// All rows of both streams, in no order between them. It is no operator: it has no name, uid or parallelism.
+    ///
+    /// ```
+    /// # use flugs_api::Environment; use flugs_connector::MemorySink;
+    /// # fn main() -> flugs_types::Result<()> {
+    /// let env = Environment::new("all");
+    /// let all = MemorySink::new();
+    /// env.from_collection([1u64, 2]).union(&env.from_collection([3])).sink_to(all.clone(), "all");
+    /// env.execute()?;
+    /// let mut all = all.rows();
+    /// all.sort();
+    /// assert_eq!(all, [1, 2, 3]);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn union(&self, other: &DataStream<T>) -> DataStream<T> {
+        self.env.expect_same(&other.env);
         let origins = self.origins.iter().chain(&other.origins).cloned().collect();
         DataStream { env: self.env.clone(), origins }
     }
@@ -191,6 +238,16 @@ impl<T: Data> DataStream<T> {
     }
 
     /// Gives each row to the subtask that `f` names, of the number it is told. A number that is too large fails the job.
+    ///
+    /// ```
+    /// # use flugs_api::Environment; use flugs_connector::BlackholeSink;
+    /// let env = Environment::new("by-size");
+    /// env.from_collection([3u64, 5_000])
+    ///     .partition_custom(|n, subtasks| if *n < 1_000 { 0 } else { subtasks - 1 })
+    ///     .map(|n| n + 1)
+    ///     .parallelism(4)
+    ///     .sink_to(BlackholeSink::new(), "out");
+    /// ```
     #[must_use]
     pub fn partition_custom(
         &self,
@@ -226,6 +283,7 @@ impl<T: Data> DataStream<T> {
         stateful: bool,
         make: impl Fn() -> O + Send + Sync + 'static,
     ) -> DataStream<U> {
+        self.env.expect_same(&other.env);
         let node = self.next_node(name, NodeKind::Operator, stateful);
         let id = self.env.add_node(node, Arc::new(TwoInputs::<O, Records<T>, Records<R>>::new(make)));
         self.connect_to(id, 0);
@@ -233,8 +291,15 @@ impl<T: Data> DataStream<T> {
         DataStream::new(&self.env, id, 0)
     }
 
-    /// A side output of the operator that makes this stream: `port` counted from 0.
+    /// A side output of the operator that makes this stream: `port` counted from 0. Where there is a tag,
+    /// [`side`](Self::side) knows the type.
     pub fn side_output<S: Data>(&self, port: u16) -> DataStream<S> {
+        if self.origins.len() > 1 {
+            self.env.mistaken(
+                "a union is asked for a side output",
+                "take the side outputs of the streams before the union, and unite those",
+            );
+        }
         let node = self.origins[0].node;
         DataStream::new(&self.env, node, port + 1)
     }
@@ -292,6 +357,12 @@ impl SinkHandle {
     /// How many writers there are.
     pub fn parallelism(self, parallelism: u32) -> Self {
         self.env.node(self.node, |n| n.parallelism = parallelism);
+        self
+    }
+
+    /// Runs the sink in a task of its own.
+    pub fn disable_chaining(self) -> Self {
+        self.env.node(self.node, |n| n.chaining = Chaining::Never);
         self
     }
 }

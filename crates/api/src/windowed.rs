@@ -1,12 +1,13 @@
 //! Keyed streams grouped by windows.
 
+mod results;
+
 use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
-use flugs_batch::{Data, Either, Key};
+use flugs_batch::{Data, Key};
 use flugs_operators::{
-    AggregateFunction, CoGroupOperator, Count, CountTrigger, DefaultTrigger, Evictor, KeySelector,
-    ProcessWindowFunction, PurgingTrigger, TimeWindow, Trigger, WindowAssigner, WindowBuilder, WindowOutput,
-    WindowedOperator, co_group, join_pairs,
+    CountTrigger, DefaultTrigger, Evictor, KeySelector, OutputTag, PurgingTrigger, Trigger, WindowAssigner,
+    WindowBuilder, WindowedOperator,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +16,8 @@ type Build<T, F, G> = Arc<dyn Fn(F) -> WindowBuilder<T, F, G> + Send + Sync>;
 
 /// A keyed stream whose rows are grouped by windows. The last call says what is made of each group.
 ///
-/// Rows that come later than the allowed lateness are counted (`numLateRecordsDropped`) and go to side output 0 of
-/// the stream that comes out: `results.side_output::<T>(0)`.
+/// Rows that come later than the allowed lateness are counted (`numLateRecordsDropped`) and go to a side output of the
+/// stream that comes out; see [`late_tag`](Self::late_tag).
 pub struct WindowedStream<T, F, G = DefaultTrigger> {
     stream: DataStream<T>,
     key: F,
@@ -25,6 +26,28 @@ pub struct WindowedStream<T, F, G = DefaultTrigger> {
 
 impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStream<T, K, F> {
     /// Groups the rows of each key by the windows of an assigner.
+    ///
+    /// ```
+    /// # use flugs_api::Environment; use flugs_connector::{CollectionSource, MemorySink};
+    /// # use flugs_operators::TumblingEventTimeWindows; use flugs_task::WatermarkStrategy;
+    /// # use flugs_types::Timestamp; use std::time::Duration;
+    /// # fn main() -> flugs_types::Result<()> {
+    /// let env = Environment::new("clicks-by-minute");
+    /// let counts = MemorySink::new();
+    /// // User, and the second of the click.
+    /// let clicks = CollectionSource::new([("ann".to_owned(), 5), ("ann".to_owned(), 59), ("ann".to_owned(), 60)]);
+    /// let times = |(_, second): &(String, i64)| Timestamp::from_secs(*second);
+    /// env.from_source(clicks, WatermarkStrategy::monotonous().with_timestamps(times), "clicks")
+    ///     .parallelism(1)
+    ///     .stream()
+    ///     .key_by(|(user, _)| user.clone())
+    ///     .window(TumblingEventTimeWindows::of(Duration::from_secs(60)))
+    ///     .count()
+    ///     .sink_to(counts.clone(), "counts");
+    /// env.execute()?;
+    /// assert_eq!(counts.rows(), [("ann".to_owned(), 2), ("ann".to_owned(), 1)]);
+    /// # Ok(()) }
+    /// ```
     pub fn window(&self, assigner: impl WindowAssigner<T> + Clone + Sync) -> WindowedStream<T, F> {
         self.windowed(move |key| WindowBuilder::new(key, assigner.clone()))
     }
@@ -45,17 +68,6 @@ impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStrea
     ) -> WindowedStream<T, F, G> {
         WindowedStream { stream: self.partitioned().clone(), key: self.key().clone(), build: Arc::new(build) }
     }
-
-    /// Brings the rows of this and another keyed stream together, by equal keys and windows.
-    pub fn co_group<R: Data, F2>(&self, other: &KeyedStream<R, K, F2>) -> CoGrouping<T, R, F, F2>
-    where
-        F2: Fn(&R) -> K + Clone + Send + Sync + 'static,
-    {
-        CoGrouping {
-            left: (self.partitioned().clone(), self.key().clone()),
-            right: (other.partitioned().clone(), other.key().clone()),
-        }
-    }
 }
 
 impl<T: Data> DataStream<T> {
@@ -65,6 +77,23 @@ impl<T: Data> DataStream<T> {
         assigner: impl WindowAssigner<T> + Clone + Sync,
     ) -> WindowedStream<T, impl Fn(&T) + Clone + Send + Sync + 'static> {
         self.key_by(|_| ()).window(assigner)
+    }
+
+    /// Groups each `size` rows. One subtask does the work.
+    pub fn count_window_all(
+        &self,
+        size: u64,
+    ) -> WindowedStream<T, impl Fn(&T) + Clone + Send + Sync + 'static, PurgingTrigger<CountTrigger>> {
+        self.key_by(|_| ()).count_window(size)
+    }
+
+    /// At each `slide` rows, groups the last `size` rows. One subtask does the work.
+    pub fn sliding_count_window_all(
+        &self,
+        size: usize,
+        slide: u64,
+    ) -> WindowedStream<T, impl Fn(&T) + Clone + Send + Sync + 'static, CountTrigger> {
+        self.key_by(|_| ()).sliding_count_window(size, slide)
     }
 }
 
@@ -100,6 +129,30 @@ where
         self.change(move |windows| windows.allowed_lateness(lateness))
     }
 
+    /// Names the late rows among the side outputs of what comes out (Flink: `sideOutputLateData`).
+    ///
+    /// ```
+    /// # use flugs_api::Environment; use flugs_connector::{CollectionSource, MemorySink};
+    /// # use flugs_operators::TumblingEventTimeWindows; use flugs_task::WatermarkStrategy;
+    /// # use flugs_types::Timestamp; use std::time::Duration;
+    /// # fn main() -> flugs_types::Result<()> {
+    /// # let env = Environment::new("late");
+    /// # let (counts, late) = (MemorySink::new(), MemorySink::new());
+    /// # let seconds = CollectionSource::new([5i64, 70, 59, 71]);
+    /// # let strategy = WatermarkStrategy::monotonous().with_timestamps(|second: &i64| Timestamp::from_secs(*second));
+    /// # let seconds = env.from_source(seconds, strategy, "seconds").parallelism(1).stream();
+    /// let minutes = seconds.key_by(|_| ()).window(TumblingEventTimeWindows::of(Duration::from_secs(60)));
+    /// let too_late = minutes.late_tag();
+    /// let counted = minutes.count();
+    /// counted.side(too_late).sink_to(late.clone(), "late");
+    /// counted.sink_to(counts.clone(), "counts");
+    /// # env.execute()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn late_tag(&self) -> OutputTag<T> {
+        OutputTag::new(0)
+    }
+
     fn finish<O: Data>(
         self,
         name: &str,
@@ -107,143 +160,5 @@ where
     ) -> DataStream<O> {
         let (key, build) = (self.key, self.build);
         self.stream.transform(name, true, move || finish(build(key.clone())))
-    }
-
-    /// Aggregates each group: key and result.
-    pub fn aggregate<A>(self, aggregate: A) -> DataStream<(F::Key, A::Out)>
-    where
-        A: AggregateFunction<In = T> + Clone,
-        A::Out: Data,
-    {
-        self.aggregate_with(aggregate, |key: &F::Key, _, result| (key.clone(), result))
-    }
-
-    /// Aggregates each group: what `emit` makes of key, window and result.
-    pub fn aggregate_with<A, O: Data>(
-        self,
-        aggregate: A,
-        emit: impl FnMut(&F::Key, TimeWindow, A::Out) -> O + Clone + Send + Sync + 'static,
-    ) -> DataStream<O>
-    where
-        A: AggregateFunction<In = T> + Clone,
-    {
-        self.finish("window_aggregate", move |windows| windows.aggregate(aggregate.clone(), emit.clone()))
-    }
-
-    /// Counts each group.
-    pub fn count(self) -> DataStream<(F::Key, u64)> {
-        self.aggregate(Count::new())
-    }
-
-    /// Reduces each group to one row: `reduce` adds its second row to the first.
-    pub fn reduce(self, reduce: impl Fn(&mut T, T) + Clone + Send + Sync + 'static) -> DataStream<T> {
-        self.finish("window_reduce", move |windows| windows.reduce(reduce.clone()))
-    }
-
-    /// Gives what a function makes of each group's rows, all of which are kept until then.
-    pub fn process<P>(self, process: P) -> DataStream<P::Out>
-    where
-        P: ProcessWindowFunction<F::Key, T> + Clone + Sync,
-        P::Out: Data,
-    {
-        self.finish("window_process", move |windows| windows.process(process.clone()))
-    }
-
-    /// Gives what a function makes of the aggregate of each group, which it sees as the group's only row.
-    pub fn aggregate_process<A, P>(self, aggregate: A, process: P) -> DataStream<P::Out>
-    where
-        A: AggregateFunction<In = T> + Clone,
-        P: ProcessWindowFunction<F::Key, A::Out> + Clone + Sync,
-        P::Out: Data,
-    {
-        self.finish("window_aggregate", move |windows| {
-            windows.aggregate_process(aggregate.clone(), process.clone())
-        })
-    }
-
-    /// Likewise with a closure over key, window and rows.
-    pub fn apply<O: Data>(
-        self,
-        function: impl FnMut(&F::Key, TimeWindow, &[T], &mut WindowOutput<'_, O>) + Clone + Send + Sync + 'static,
-    ) -> DataStream<O> {
-        self.finish("window_apply", move |windows| windows.apply(function.clone()))
-    }
-}
-
-/// Two keyed streams that meet in windows; see [`KeyedStream::co_group`].
-pub struct CoGrouping<L, R, F1, F2> {
-    left: (DataStream<L>, F1),
-    right: (DataStream<R>, F2),
-}
-
-impl<L: Data, R: Data, F1, F2> CoGrouping<L, R, F1, F2> {
-    /// The windows in which they meet.
-    pub fn window<W: WindowAssigner<Either<L, R>> + Clone + Sync>(
-        self,
-        assigner: W,
-    ) -> CoGroupedStreams<L, R, F1, F2, W> {
-        CoGroupedStreams { sides: self, assigner, lateness: Duration::ZERO }
-    }
-}
-
-/// Two keyed streams grouped by windows.
-///
-/// Late rows are counted and go to side outputs 0 (the first stream's) and 1 (the second's).
-pub struct CoGroupedStreams<L, R, F1, F2, W> {
-    sides: CoGrouping<L, R, F1, F2>,
-    assigner: W,
-    lateness: Duration,
-}
-
-impl<L, R, K, F1, F2, W> CoGroupedStreams<L, R, F1, F2, W>
-where
-    L: Data,
-    R: Data,
-    K: Key,
-    F1: KeySelector<L, Key = K> + Clone + Sync,
-    F2: KeySelector<R, Key = K> + Clone + Sync,
-    W: WindowAssigner<Either<L, R>> + Clone + Sync,
-{
-    /// Keeps windows for this long after their end.
-    #[must_use]
-    pub fn allowed_lateness(mut self, lateness: Duration) -> Self {
-        self.lateness = lateness;
-        self
-    }
-
-    /// Gives what a function makes of the rows of both sides, where at least one has a row.
-    pub fn apply<O: Data>(
-        self,
-        function: impl FnMut(&K, TimeWindow, &[L], &[R], &mut WindowOutput<'_, O>) + Clone + Send + Sync + 'static,
-    ) -> DataStream<O> {
-        let ((left, key), (right, key2)) = (self.sides.left, self.sides.right);
-        let (assigner, lateness) = (self.assigner, self.lateness);
-        left.transform_two(&right, "co_group", true, move || {
-            CoGroupOperator::new(
-                key.clone(),
-                key2.clone(),
-                assigner.clone(),
-                lateness,
-                co_group(function.clone()),
-            )
-        })
-    }
-
-    /// Joins: what `pair` makes of each row of one side with each of the other.
-    pub fn join<O: Data>(
-        self,
-        pair: impl FnMut(&L, &R) -> O + Clone + Send + Sync + 'static,
-    ) -> DataStream<O> {
-        let ((left, key), (right, key2)) = (self.sides.left, self.sides.right);
-        let (assigner, lateness) = (self.assigner, self.lateness);
-        left.transform_two(&right, "window_join", true, move || {
-            CoGroupOperator::new(
-                key.clone(),
-                key2.clone(),
-                assigner.clone(),
-                lateness,
-                join_pairs(pair.clone()),
-            )
-        })
     }
 }
