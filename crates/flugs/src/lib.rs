@@ -20,16 +20,34 @@
 //! # }
 //! ```
 //!
-//! Start with [`prelude`]; the modules hold what is needed less often.
+//! `use flugs::prelude::*` brings what most programs need. Where to go for what:
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | how a program is put together, run, stopped and restored | [`Environment`], [`JobHandle`], [`Restore`] |
+//! | what can be done with a stream | [`DataStream`], and after `key_by` [`KeyedStream`] |
+//! | windows, triggers and what is made of them | [`WindowedStream`]; the kinds are in [`operators`] |
+//! | two streams at once | [`ConnectedStreams`], [`CoGroupedStreams`], [`IntervalJoined`], [`BroadcastConnectedStream`] |
+//! | functions with state and timers | [`KeyedProcessFunction`](operators::KeyedProcessFunction), [`state`] |
+//! | where rows come from and go to | [`connectors`], [`formats`], [`WatermarkStrategy`] |
+//! | what rows may be | [`Data`], with its derive macro |
+//! | where checkpoints go | [`checkpoint`] |
+//! | how a job is tested | [`testing`] |
+//! | operators and sources of one's own | [`task`], [`connectors`] |
 
-pub use flugs_api::{DataStream, Environment, KeyedStream, SinkHandle, SourceStream};
+pub use flugs_api::{
+    BroadcastConnectedStream, CoGroupedStreams, CoGrouping, ConnectedStreams, DataStream, Environment,
+    IntervalJoined, KeyedBroadcastConnectedStream, KeyedConnectedStreams, KeyedStream, SinkHandle,
+    SourceStream, WindowedStream,
+};
 pub use flugs_batch::{CompactString, Data, Key, Record, Records, data};
 pub use flugs_cluster::{JobHandle, JobReport, JobStatus, RestartStrategy, Restore, Runtime};
 pub use flugs_derive::Data;
 pub use flugs_task::{DeadLetter, Metrics, OnMalformed, WatermarkGenerator, WatermarkStrategy};
 pub use flugs_types::{Error, ErrorKind, Result, Timestamp};
 
-/// Where checkpoints go and when they are taken.
+/// Where checkpoints go and when they are taken. [`catalog`](checkpoint::catalog) lists what is in a store: its paths are what
+/// [`Restore::Path`] takes.
 pub mod checkpoint {
     pub use flugs_checkpoint::{BlobStore, CheckpointOptions, Manifest, MemoryStore, catalog};
     pub use flugs_storage::ObjectBlobs;
@@ -49,12 +67,15 @@ pub mod formats {
     pub use flugs_formats::*;
 }
 
-/// Operators, functions, windows, triggers.
+/// Functions of one's own, windows, triggers, evictors, aggregates; and the operators around them. The streams' methods
+/// make the operators, so a program names the functions and windows alone.
 pub mod operators {
     pub use flugs_operators::*;
 }
 
-/// State of functions and operators.
+/// State of functions and operators. A function gets its handles when it opens: see
+/// [`OpenKeyed`](operators::OpenKeyed) for keyed state and [`OpenFunction`](operators::OpenFunction) for that of
+/// subtasks.
 pub mod state {
     pub use flugs_state::*;
 }
