@@ -11,7 +11,7 @@ use crate::snapshot::{FrozenPiece, Fuel};
 use flugs_batch::{Data, Key};
 use flugs_types::hash_key;
 use std::mem::needs_drop;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What passing a shard costs of a slice's fuel.
 const PASS_FUEL: usize = 16;
@@ -26,29 +26,59 @@ pub(super) struct Snapshot<K, V> {
     pub(super) cursor: usize,
     /// Captured and not handed out.
     pieces: Vec<Box<dyn FrozenPiece>>,
-    /// Memory for copies, while one is running.
-    buffers: Option<Arc<Buffers<K, V>>>,
+    /// Memory for copies.
+    buffers: Arc<Buffers<K, V>>,
 }
 
 impl<K, V> Default for Snapshot<K, V> {
     fn default() -> Self {
-        Snapshot { epoch: 0, running: false, cursor: 0, pieces: Vec::new(), buffers: None }
+        let kept = Kept { free: Vec::new(), used: 0, used_max: 0 };
+        let buffers = Arc::new(Buffers(Mutex::new(kept)));
+        Snapshot { epoch: 0, running: false, cursor: 0, pieces: Vec::new(), buffers }
     }
 }
 
 /// Memory of copies that are encoded, for those to come: memory that is fresh from the system costs several times what the
-/// copying does. It goes with the snapshot and its last piece.
-struct Buffers<K, V>(Mutex<Vec<Vec<(K, V)>>>);
+/// copying does. What one snapshot needed at a time is kept for the next, and no more.
+struct Buffers<K, V>(Mutex<Kept<K, V>>);
+
+struct Kept<K, V> {
+    free: Vec<Vec<(K, V)>>,
+    /// How many are in use, and how many were at most since the snapshot began.
+    used: usize,
+    used_max: usize,
+}
 
 impl<K, V> Buffers<K, V> {
+    fn lock(&self) -> MutexGuard<'_, Kept<K, V>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn take(&self, rows: usize) -> Vec<(K, V)> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.filter(|kept| kept.capacity() >= rows).unwrap_or_else(|| Vec::with_capacity(rows + rows / 4))
+        let mut kept = self.lock();
+        kept.used += 1;
+        kept.used_max = kept.used_max.max(kept.used);
+        let free = kept.free.pop();
+        drop(kept);
+        // Some room to spare, so that it serves for most shards.
+        free.filter(|rows_of| rows_of.capacity() >= rows)
+            .unwrap_or_else(|| Vec::with_capacity(rows + rows / 4))
     }
 
     fn give_back(&self, mut rows: Vec<(K, V)>) {
         rows.clear();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
+        let mut kept = self.lock();
+        kept.used -= 1;
+        kept.free.push(rows);
+    }
+
+    /// A snapshot begins: lets go what the one before did not need.
+    fn begin(&self) {
+        let mut kept = self.lock();
+        let needed = kept.used_max.saturating_sub(kept.used);
+        kept.free.truncate(needed);
+        kept.free.shrink_to_fit();
+        kept.used_max = kept.used;
     }
 }
 
@@ -136,13 +166,13 @@ impl<K: Key, V: Data> Directory<K, V> {
         self.snapshot.epoch = self.snapshot.epoch.wrapping_add(1);
         self.snapshot.running = true;
         self.snapshot.cursor = 0;
+        self.snapshot.buffers.begin();
     }
 
     /// Shards that were not captured keep their old number and are marked when they are next changed.
     pub(super) fn cancel(&mut self) {
         self.snapshot.running = false;
         self.snapshot.pieces.clear();
-        self.snapshot.buffers = None;
     }
 
     pub(super) fn capture(&mut self, fuel: &mut Fuel, pieces: &mut Vec<Box<dyn FrozenPiece>>) -> bool {
@@ -161,9 +191,6 @@ impl<K: Key, V: Data> Directory<K, V> {
             }
         }
         pieces.append(&mut self.snapshot.pieces);
-        if !self.snapshot.running {
-            self.snapshot.buffers = None;
-        }
         !self.snapshot.running
     }
 
@@ -218,8 +245,7 @@ impl<K: Key, V: Data> Directory<K, V> {
     }
 
     fn copy_shard(&mut self, shard: Shard<K, V>) -> Box<dyn FrozenPiece> {
-        let buffers =
-            self.snapshot.buffers.get_or_insert_with(|| Arc::new(Buffers(Mutex::default()))).clone();
+        let buffers = self.snapshot.buffers.clone();
         // SAFETY: the caller's shard is in this directory, and references to its entries end here. There are as many places
         // as entries, so that many rows are written before the length says so.
         let rows = unsafe {
