@@ -17,7 +17,7 @@ use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 /// How long a worker looks around before it parks: about the cost of being unparked.
-const LOOK_AROUND: Duration = Duration::from_micros(20);
+const LOOK_AROUND: Duration = Duration::from_micros(10);
 
 /// How many steps a worker makes between two looks at its timers.
 const STEPS_BETWEEN_TIMERS: u32 = 16;
