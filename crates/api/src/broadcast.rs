@@ -4,8 +4,8 @@ use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
 use flugs_operators::{
-    BroadcastProcess, BroadcastProcessFunction, KeyedBroadcastProcess, KeyedBroadcastProcessFunction,
-    OpenBroadcast, OpenFunction, OpenKeyed,
+    BroadcastProcess, BroadcastProcessFunction, KeySelector, KeyedBroadcastProcess,
+    KeyedBroadcastProcessFunction, OpenBroadcast, OpenFunction, OpenKeyed,
 };
 use flugs_types::Result;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub struct KeyedBroadcastConnectedStream<T, B, F> {
     rules: DataStream<B>,
 }
 
-impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStream<T, K, F> {
+impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, K, F> {
     /// Puts this stream and one that every subtask gets into one operator, whose function has state and timers for the
     /// keys of this one.
     pub fn connect_broadcast<B: Data>(
@@ -131,7 +131,7 @@ impl<T: Data, B: Data, F: Clone + Send + Sync + 'static> KeyedBroadcastConnected
     pub fn process<K, P>(&self, function: P) -> DataStream<P::Out>
     where
         K: Key,
-        F: Fn(&T) -> K,
+        F: KeySelector<T, Key = K>,
         P: KeyedBroadcastProcessFunction<Key = K, In = T, Broadcast = B> + Clone + Sync,
         P::Out: Data,
     {
@@ -148,7 +148,7 @@ impl<T: Data, B: Data, F: Clone + Send + Sync + 'static> KeyedBroadcastConnected
     ) -> DataStream<P::Out>
     where
         K: Key,
-        F: Fn(&T) -> K,
+        F: KeySelector<T, Key = K>,
         P: KeyedBroadcastProcessFunction<Key = K, In = T, Broadcast = B>,
         P::Out: Data,
     {

@@ -9,7 +9,7 @@ use flugs_operators::{
 };
 use std::time::Duration;
 
-impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStream<T, K, F> {
+impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, K, F> {
     /// Brings the rows of this and another keyed stream together, by equal keys and windows (Flink: `coGroup`, and
     /// `join` in windows).
     ///
@@ -33,7 +33,7 @@ impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStrea
     /// ```
     pub fn co_group<R: Data, F2>(&self, other: &KeyedStream<R, K, F2>) -> CoGrouping<T, R, F, F2>
     where
-        F2: Fn(&R) -> K + Clone + Send + Sync + 'static,
+        F2: KeySelector<R, Key = K> + Clone + Sync,
     {
         CoGrouping {
             left: (self.partitioned().clone(), self.key().clone()),

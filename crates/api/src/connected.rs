@@ -4,8 +4,8 @@ use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
 use flugs_operators::{
-    CoFlatMap, CoMap, CoProcess, CoProcessFunction, Collector, KeyedCoProcess, KeyedCoProcessFunction,
-    OpenFunction, OpenKeyed, Outcome,
+    CoFlatMap, CoMap, CoProcess, CoProcessFunction, Collector, KeySelector, KeyedCoProcess,
+    KeyedCoProcessFunction, OpenFunction, OpenKeyed, Outcome,
 };
 use flugs_types::Result;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ pub struct KeyedConnectedStreams<L, R, F1, F2> {
     right: (DataStream<R>, F2),
 }
 
-impl<L: Data, K: Key, F1: Fn(&L) -> K + Clone + Send + Sync + 'static> KeyedStream<L, K, F1> {
+impl<L: Data, K: Key, F1: KeySelector<L, Key = K> + Clone + Sync> KeyedStream<L, K, F1> {
     /// Puts this stream and another with the same kind of key into one operator, whose function sees both under the
     /// same key.
     ///
@@ -162,7 +162,7 @@ impl<L: Data, K: Key, F1: Fn(&L) -> K + Clone + Send + Sync + 'static> KeyedStre
     /// ```
     pub fn connect<R: Data, F2>(&self, other: &KeyedStream<R, K, F2>) -> KeyedConnectedStreams<L, R, F1, F2>
     where
-        F2: Fn(&R) -> K + Clone + Send + Sync + 'static,
+        F2: KeySelector<R, Key = K> + Clone + Sync,
     {
         KeyedConnectedStreams {
             left: (self.partitioned().clone(), self.key().clone()),
@@ -182,8 +182,8 @@ where
     pub fn process<K, P>(&self, function: P) -> DataStream<P::Out>
     where
         K: Key,
-        F1: Fn(&L) -> K,
-        F2: Fn(&R) -> K,
+        F1: KeySelector<L, Key = K>,
+        F2: KeySelector<R, Key = K>,
         P: KeyedCoProcessFunction<Key = K, In1 = L, In2 = R> + Clone + Sync,
         P::Out: Data,
     {
@@ -200,8 +200,8 @@ where
     ) -> DataStream<P::Out>
     where
         K: Key,
-        F1: Fn(&L) -> K,
-        F2: Fn(&R) -> K,
+        F1: KeySelector<L, Key = K>,
+        F2: KeySelector<R, Key = K>,
         P: KeyedCoProcessFunction<Key = K, In1 = L, In2 = R>,
         P::Out: Data,
     {

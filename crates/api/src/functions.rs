@@ -4,8 +4,9 @@ use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
 use flugs_operators::{
-    AggregateFunction, AssignTimestamps, Count, KeyedAggregate, KeyedProcess, KeyedProcessFunction,
-    KeyedReduce, Number, OpenFunction, OpenKeyed, OutputTag, Process, ProcessFunction, TryMap, rolling,
+    AggregateFunction, AssignTimestamps, Count, KeySelector, KeyedAggregate, KeyedProcess,
+    KeyedProcessFunction, KeyedReduce, Number, OpenFunction, OpenKeyed, OutputTag, Process, ProcessFunction,
+    TryMap, rolling,
 };
 use flugs_task::WatermarkStrategy;
 use flugs_types::Result;
@@ -92,7 +93,7 @@ impl<T: Data> DataStream<T> {
     }
 }
 
-impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStream<T, K, F> {
+impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, K, F> {
     /// Runs a function that each subtask makes when it opens, so that the handles of its states are plain fields.
     ///
     /// ```

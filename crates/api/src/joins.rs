@@ -3,7 +3,9 @@
 use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
-use flugs_operators::{Interval, IntervalJoin, JoinFunction, JoinRows, OutputTag, left_late, right_late};
+use flugs_operators::{
+    Interval, IntervalJoin, JoinFunction, JoinRows, KeySelector, OutputTag, left_late, right_late,
+};
 
 /// Two keyed streams and an interval; the last call says what is made of two rows that meet.
 ///
@@ -15,7 +17,7 @@ pub struct IntervalJoined<L, R, F1, F2> {
     interval: Interval,
 }
 
-impl<L: Data, K: Key, F1: Fn(&L) -> K + Clone + Send + Sync + 'static> KeyedStream<L, K, F1> {
+impl<L: Data, K: Key, F1: KeySelector<L, Key = K> + Clone + Sync> KeyedStream<L, K, F1> {
     /// Brings each row together with the rows of `other` that have the same key and whose event time lies within
     /// `interval` of it.
     ///
@@ -47,7 +49,7 @@ impl<L: Data, K: Key, F1: Fn(&L) -> K + Clone + Send + Sync + 'static> KeyedStre
         interval: Interval,
     ) -> IntervalJoined<L, R, F1, F2>
     where
-        F2: Fn(&R) -> K + Clone + Send + Sync + 'static,
+        F2: KeySelector<R, Key = K> + Clone + Sync,
     {
         IntervalJoined {
             left: (self.partitioned().clone(), self.key().clone()),
@@ -76,8 +78,8 @@ where
         function: impl FnMut(&L, &R) -> U + Clone + Send + Sync + 'static,
     ) -> DataStream<U>
     where
-        F1: Fn(&L) -> K,
-        F2: Fn(&R) -> K,
+        F1: KeySelector<L, Key = K>,
+        F2: KeySelector<R, Key = K>,
     {
         self.process(move || JoinRows(function.clone()))
     }
@@ -85,8 +87,8 @@ where
     /// Makes any number of rows of two that meet, by a function that `make` makes for each subtask.
     pub fn process<K: Key, J>(&self, make: impl Fn() -> J + Send + Sync + 'static) -> DataStream<J::Out>
     where
-        F1: Fn(&L) -> K,
-        F2: Fn(&R) -> K,
+        F1: KeySelector<L, Key = K>,
+        F2: KeySelector<R, Key = K>,
         J: JoinFunction<L, R>,
         J::Out: Data,
     {

@@ -3,7 +3,7 @@
 use crate::stream::{Carries, DataStream, Way};
 use flugs_batch::{Data, Key, Records};
 use flugs_graph::Partitioning;
-use flugs_operators::{KeyedProcess, KeyedProcessFunction};
+use flugs_operators::{KeySelector, KeyedProcess, KeyedProcessFunction};
 use flugs_task::{KeyGroupRoute, Operator, RecordEdge};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -21,10 +21,13 @@ impl<T, K, F: Clone> Clone for KeyedStream<T, K, F> {
     }
 }
 
-impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStream<T, K, F> {
+impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, K, F> {
     pub(crate) fn new(stream: DataStream<T>, key: F) -> Self {
         let route = key.clone();
-        let edge = RecordEdge::new(move |_| Box::new(KeyGroupRoute::<T, K, F>::new(route.clone())));
+        let edge = RecordEdge::new(move |_| {
+            let key = route.clone();
+            Box::new(KeyGroupRoute::by_hash(move |row: &T| key.hash(row)))
+        });
         let way = Way { partitioning: Partitioning::KeyGroup, edge: Arc::new(edge) };
         KeyedStream { stream: stream.by_way(&way), key, types: PhantomData }
     }

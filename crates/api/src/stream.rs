@@ -5,7 +5,7 @@ use crate::keyed::KeyedStream;
 use flugs_batch::{Data, Either, Key, Records};
 use flugs_connector::{PrintSink, Sink};
 use flugs_graph::{Chaining, Edge, Node, NodeId, NodeKind, Partitioning};
-use flugs_operators::{Collector, Filter, FlatMap, Map, Outcome};
+use flugs_operators::{Collector, Filter, FlatMap, KeyRef, Map, Outcome};
 use flugs_task::{
     BroadcastRoute, CustomRoute, GlobalRoute, OneInput, Operator, RebalanceRoute, RecordEdge, SinkOperator,
     TwoInputs,
@@ -180,6 +180,15 @@ impl<T: Data> DataStream<T> {
         key: F,
     ) -> KeyedStream<T, K, F> {
         KeyedStream::new(self.clone(), key)
+    }
+
+    /// Partitions the stream by a key that stands in the row, without cloning it for each: `key_by_ref(|word| word)`,
+    /// `key_by_ref(|order| &order.customer)`. Worth it for keys that are strings.
+    pub fn key_by_ref<K: Key, F: Fn(&T) -> &K + Clone + Send + Sync + 'static>(
+        &self,
+        key: F,
+    ) -> KeyedStream<T, K, KeyRef<F>> {
+        KeyedStream::new(self.clone(), KeyRef(key))
     }
 
     /// All rows of both streams, in no order between them. It is no operator: it has no name, uid or parallelism.

@@ -24,7 +24,7 @@ pub struct WindowedStream<T, F, G = DefaultTrigger> {
     build: Build<T, F, G>,
 }
 
-impl<T: Data, K: Key, F: Fn(&T) -> K + Clone + Send + Sync + 'static> KeyedStream<T, K, F> {
+impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, K, F> {
     /// Groups the rows of each key by the windows of an assigner.
     ///
     /// ```

@@ -33,7 +33,7 @@ pub use broadcast::{
 pub use collector::{Collector, OutputTag};
 pub use function::{Context, OpenFunction, RowFunction, RowOperator};
 pub use interval_join::{Interval, IntervalJoin, JoinFunction, JoinRows, JoinTimes, left_late, right_late};
-pub use key::KeySelector;
+pub use key::{KeyRef, KeySelector};
 pub use keyed::{
     KeyedBroadcastContext, KeyedBroadcastProcess, KeyedBroadcastProcessFunction, KeyedCoProcess,
     KeyedCoProcessFunction, KeyedContext, KeyedFunction, KeyedOperator, KeyedProcess, KeyedProcessFunction,

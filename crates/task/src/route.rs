@@ -12,19 +12,28 @@ pub trait Route<B>: Send {
 }
 
 /// By key group: rows of one key go to the subtask that owns the key.
-pub struct KeyGroupRoute<T, K, F> {
-    key: F,
-    types: PhantomData<fn(T) -> K>,
+pub struct KeyGroupRoute<T, H> {
+    hash: H,
+    rows: PhantomData<fn(T)>,
 }
 
-impl<T, K, F> KeyGroupRoute<T, K, F> {
+impl<T> KeyGroupRoute<T, ()> {
     /// A route by this key.
-    pub fn new(key: F) -> Self {
-        KeyGroupRoute { key, types: PhantomData }
+    pub fn new<K: Hash>(
+        mut key: impl FnMut(&T) -> K + Send,
+    ) -> KeyGroupRoute<T, impl FnMut(&T) -> u64 + Send> {
+        KeyGroupRoute::by_hash(move |row: &T| hash_key(&key(row)))
     }
 }
 
-impl<T: Send + 'static, K: Hash, F: FnMut(&T) -> K + Send> Route<Records<T>> for KeyGroupRoute<T, K, F> {
+impl<T, H: FnMut(&T) -> u64> KeyGroupRoute<T, H> {
+    /// A route by the key of which this is the hash (see [`hash_key`]).
+    pub fn by_hash(hash: H) -> Self {
+        KeyGroupRoute { hash, rows: PhantomData }
+    }
+}
+
+impl<T: Send + 'static, H: FnMut(&T) -> u64 + Send> Route<Records<T>> for KeyGroupRoute<T, H> {
     fn split(&mut self, batch: Records<T>, lanes: &mut [Records<T>]) -> Result<()> {
         let parallelism = lanes.len() as u32;
         // Room for an even share and a little more, so that pushes seldom grow a vector; small shares grow by themselves,
@@ -37,7 +46,7 @@ impl<T: Send + 'static, K: Hash, F: FnMut(&T) -> K + Send> Route<Records<T>> for
             }
         }
         for (value, time) in batch {
-            let owner = KeyGroup::of_hash(hash_key(&(self.key)(&value))).owner(parallelism);
+            let owner = KeyGroup::of_hash((self.hash)(&value)).owner(parallelism);
             lanes[owner as usize].push(value, time);
         }
         Ok(())

@@ -69,7 +69,7 @@ fn results<T: Data + serde::Serialize>(dir: &Path) -> FileSink<Json<T>> {
 
 fn hourly(departures: &DataStream<Departure>, weather: &DataStream<Weather>) -> DataStream<Hourly> {
     let delays = departures
-        .key_by(|d| d.origin.clone())
+        .key_by_ref(|d| &d.origin)
         .window(TumblingEventTimeWindows::of(HOUR))
         .aggregate_with(SumDelays, |origin: &String, window, delays| OriginHour {
             origin: origin.clone(),
@@ -80,8 +80,8 @@ fn hourly(departures: &DataStream<Departure>, weather: &DataStream<Weather>) -> 
         .uid("origin-hour");
     // An hour's result carries the hour's last instant as its time, and so meets the hour's weather in the hour's window.
     delays
-        .key_by(|d| d.origin.clone())
-        .co_group(&weather.key_by(|w| w.origin.clone()))
+        .key_by_ref(|d| &d.origin)
+        .co_group(&weather.key_by_ref(|w| &w.origin))
         .window(TumblingEventTimeWindows::of(HOUR))
         .apply(|_: &String, _, delays: &[OriginHour], weather: &[Weather], out: &mut WindowOutput<Hourly>| {
             for row in delays {
@@ -108,7 +108,7 @@ fn with_weather(row: &OriginHour, weather: Option<&Weather>) -> Hourly {
 
 fn worst_carrier(departures: &DataStream<Departure>) -> DataStream<WorstCarrier> {
     let carriers = departures
-        .key_by(|d| d.carrier.clone())
+        .key_by_ref(|d| &d.carrier)
         .window(TumblingEventTimeWindows::of(HOUR))
         .aggregate_with(SumDelays, |carrier: &String, window, delays| CarrierHour {
             carrier: carrier.clone(),

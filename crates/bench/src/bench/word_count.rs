@@ -30,7 +30,7 @@ fn program(pieces: &Arc<[Arc<str>]>, workers: u64, windows: Windows) -> Result<(
         .flat_map(|piece: Arc<str>, out: &mut Collector<CompactString>| {
             piece.split_ascii_whitespace().for_each(|word| out.collect(CompactString::from(word)));
         })
-        .key_by(|word: &CompactString| word.clone());
+        .key_by_ref(|word: &CompactString| word);
     let counts = match windows {
         Windows::Engine => words.transform("count", |word| {
             WindowBuilder::new(word, GlobalWindows::end_of_stream())

@@ -60,9 +60,9 @@ where
         let rows = batch.values;
         let EndOfStreamOperator { key_of, aggregate, totals, .. } = self;
         let Some(totals) = totals else { return Err(Error::bug("the window is not open")) };
-        totals.for_each_row(
-            rows.len(),
-            |row| key_of.key(&rows[row]),
+        key_of.for_each_row(
+            totals,
+            &rows,
             || aggregate.create(),
             |row, total| aggregate.add(total, &rows[row]),
         );

@@ -193,9 +193,9 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SlicedWindowOperator<S, A, 
             let table = opened.slices.pane_mut(slice);
             if let [run] = of_slice {
                 let values = &values[run.from..run.to];
-                table.for_each_row(
-                    values.len(),
-                    |row| key_of.key(&values[row]),
+                key_of.for_each_row(
+                    table,
+                    values,
                     || aggregate.create(),
                     |row, acc| aggregate.add(acc, &values[row]),
                 );
