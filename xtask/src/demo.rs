@@ -39,12 +39,14 @@ fn with_defaults(options: &[OsString]) -> Vec<OsString> {
         ("--data", workspace::root().join("examples/data")),
         ("--out", workspace::target_dir().join("demo")),
     ];
-    let mut all = options.to_vec();
+    let mut all = Vec::new();
     for (name, folder) in defaults {
         if !options.iter().any(|option| names(option, name)) {
             all.extend([OsString::from(name), folder.into_os_string()]);
         }
     }
+    // Behind the defaults, so that an option that lacks its value does not swallow one.
+    all.extend_from_slice(options);
     all
 }
 
@@ -135,9 +137,9 @@ mod tests {
     fn options_of_the_user_win_over_defaults() {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         let all = with_defaults(&words(&["--out=x", "--parallelism", "2"]));
-        assert_eq!(all[..4], words(&["--out=x", "--parallelism", "2", "--data"]));
-        assert!(PathBuf::from(&all[4]).join("departures.jsonl.gz").exists());
-        assert_eq!(all.len(), 5);
+        assert_eq!(all[0], "--data");
+        assert!(PathBuf::from(&all[1]).join("departures.jsonl.gz").exists());
+        assert_eq!(all[2..], words(&["--out=x", "--parallelism", "2"]));
         let both = words(&["--data", "a", "--out", "b"]);
         assert_eq!(with_defaults(&both), both);
         assert_eq!(

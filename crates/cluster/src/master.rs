@@ -24,7 +24,9 @@ use flugs_batch::{Barrier, BarrierKind};
 use flugs_checkpoint::{Action, Coordinator, Event, Kind, Manifest, Subtask, catalog};
 use flugs_connector::EnumeratorEvent;
 use flugs_task::{Mail, Mailbox, Obituary, Step, SubtaskRef, Task, TaskEvent};
-use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result, Timestamp, guarded};
+use flugs_types::{
+    Attempt, CheckpointId, Error, ErrorKind, Generation, OperatorUid, Result, Timestamp, guarded,
+};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -609,7 +611,11 @@ impl Master {
     }
 
     fn after_failure(&mut self, started: Timestamp, now: Timestamp, error: Error) {
-        let delay = if error.kind().may_restart() { self.tracker.failed(started, now) } else { None };
+        // A fresh job whose surroundings are wrong (a path, a permission) has nothing to lose yet: it says so at once
+        // instead of trying for ever in silence.
+        let fresh = self.restored.is_none() && error.kind() == ErrorKind::Environment;
+        let may_restart = error.kind().may_restart() && !fresh;
+        let delay = if may_restart { self.tracker.failed(started, now) } else { None };
         let Some(delay) = delay else { return self.over(Outcome::Failed(error)) };
         self.shared.update(|report| {
             report.status = JobStatus::Restarting;

@@ -4,7 +4,8 @@ use flugs_types::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What happens after a failure.
+/// What happens after a failure that trying again may mend. Bad data, a wrong job and state that does not fit fail a job at
+/// once, whatever the strategy; so do wrong surroundings (a missing path, a full disk) before its first checkpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RestartStrategy {
     /// The job fails.

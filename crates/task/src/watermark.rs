@@ -53,6 +53,9 @@ impl<T: Record> WatermarkStrategy<T> {
     }
 
     /// Within a split, a row is at most this much older than the newest before it.
+    ///
+    /// A row that is older still may be late. Whether it is depends on where the batches of its reader end, which differs
+    /// from run to run.
     pub fn bounded_out_of_orderness(bound: Duration) -> Self {
         Self::generator(move || BoundedOutOfOrderness::new(bound))
     }

@@ -50,9 +50,12 @@ fn departures(env: &Environment, options: &Options) -> DataStream<Departure> {
     let strategy = WatermarkStrategy::bounded_out_of_orderness(DISORDER_MAX)
         .with_timestamps(|d: &Departure| d.scheduled);
     match options.rate {
-        Some(rate) => {
-            env.from_source(Throttled::new(files, rate), strategy, "departures").uid("departures").stream()
-        }
+        // The rate is shared out over readers, and one has the only file.
+        Some(rate) => env
+            .from_source(Throttled::new(files, rate), strategy, "departures")
+            .uid("departures")
+            .parallelism(1)
+            .stream(),
         None => env.from_source(files, strategy, "departures").uid("departures").stream(),
     }
 }

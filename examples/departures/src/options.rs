@@ -43,11 +43,16 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
     let (mut data, mut out) = (None, None);
     let (mut parallelism, mut rate, mut interval, mut restore) = (2, None, 1000, Restore::Latest);
     let mut arguments = arguments;
-    while let Some(name) = arguments.next() {
-        if name == "--help" || name == "-h" {
+    while let Some(argument) = arguments.next() {
+        if argument == "--help" || argument == "-h" {
             return Ok(None);
         }
-        let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value"));
+        let (name, mut given) = match argument.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (argument, None),
+        };
+        let mut value =
+            || given.take().or_else(|| arguments.next()).ok_or_else(|| format!("{name} needs a value"));
         match name.as_str() {
             "--data" => data = Some(PathBuf::from(value()?)),
             "--out" => out = Some(PathBuf::from(value()?)),
@@ -55,7 +60,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
             "--rate" => rate = Some(number(&name, &value()?, 1, u64::MAX)? as f64),
             "--checkpoint-interval-ms" => interval = number(&name, &value()?, 1, u64::MAX)?,
             "--restore" => restore = value()?.parse().map_err(|e| format!("{name}: {e}"))?,
-            _ => return Err(format!("there is no argument {name}")),
+            _ => return Err(format!("there is no option {name}")),
         }
     }
     Ok(Some(Options {
@@ -70,5 +75,6 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
 
 fn number(name: &str, text: &str, min: u64, max: u64) -> Result<u64, String> {
     let number = text.parse().ok().filter(|n| (min..=max).contains(n));
-    number.ok_or_else(|| format!("{name} takes a whole number from {min} on, not '{text}'"))
+    let range = if max == u64::MAX { format!("from {min} on") } else { format!("from {min} to {max}") };
+    number.ok_or_else(|| format!("{name} takes a whole number {range}, not '{text}'"))
 }

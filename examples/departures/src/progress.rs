@@ -33,18 +33,18 @@ impl Progress {
         if !self.terminal && since < LINE_EVERY {
             return;
         }
-        let rows = job.metrics().sum(None, "numRecordsOut");
-        let source_rows = job.metrics().sum(Some("departures"), "numRecordsOut");
+        let rows = job.metrics().sum(Some("departures"), "numRecordsOut");
         let rate = (rows - self.rows) as f64 / since.as_secs_f64().max(1e-6);
         self.rows = rows;
         self.shown += since;
         let report = job.report();
+        // To the minute: more would change too fast to be read.
         let watermark = job.metrics().source_watermark().map_or("-".to_owned(), |w| w.to_string());
+        let watermark: String = watermark.chars().take("2013-01-01T10:00".len()).collect();
         let line = format!(
-            "{:6.1} s  {source_rows:>8} departures  {rate:>9.0} rows/s  watermark {watermark:<20}  {} checkpoints  {:?}",
+            "{:5.1} s  {rows:>7} read  {rate:>8.0} rows/s  watermark {watermark:<16}  {} checkpoints",
             self.started.elapsed().as_secs_f64(),
             report.checkpoints,
-            report.status,
         );
         let (start, end) = if self.terminal { ("\r\x1b[2K", "") } else { ("", "\n") };
         let _ = write!(io::stderr(), "{start}{line}{end}");
