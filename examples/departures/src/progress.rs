@@ -18,17 +18,22 @@ pub struct Progress {
     shown: Instant,
     rows: i64,
     terminal: bool,
+    announced: bool,
 }
 
 impl Progress {
     #[allow(clippy::disallowed_methods, reason = "a display reads the clock of the person who looks at it")]
     pub fn new() -> Self {
         let now = Instant::now();
-        Progress { started: now, shown: now, rows: 0, terminal: io::stderr().is_terminal() }
+        Progress { started: now, shown: now, rows: 0, terminal: io::stderr().is_terminal(), announced: false }
     }
 
     /// Writes the line anew. A stderr that is gone is no reason to stop.
     pub fn show(&mut self, job: &JobHandle) {
+        if let Some(from) = job.report().restored_from.filter(|_| !self.announced) {
+            self.announced = true;
+            let _ = writeln!(io::stderr(), "going on from checkpoint {from} of the run before");
+        }
         let since = self.shown.elapsed();
         if !self.terminal && since < LINE_EVERY {
             return;
@@ -51,21 +56,23 @@ impl Progress {
         let _ = io::stderr().flush();
     }
 
-    /// Leaves the line behind.
-    pub fn end(&self) {
+    /// Leaves the line behind; says how long the run took, in seconds.
+    pub fn end(&self) -> f64 {
         if self.terminal {
             let _ = writeln!(io::stderr());
         }
+        self.started.elapsed().as_secs_f64()
     }
 }
 
 /// The table.
-pub fn table(out: &Path, job: &JobHandle, report: &JobReport) -> String {
+pub fn table(out: &Path, job: &JobHandle, report: &JobReport, seconds: f64) -> String {
     let metrics = job.metrics();
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<22}{value}");
     };
+    line("ended after", format!("{seconds:.1} s"));
     let read = |source| metrics.sum(Some(source), "numRecordsOut").to_string();
     line("departures read", read("departures"));
     line("weather rows read", read("weather"));
@@ -74,7 +81,7 @@ pub fn table(out: &Path, job: &JobHandle, report: &JobReport) -> String {
         line(
             output,
             format!(
-                "{:>6} rows in {}",
+                "{:<6} rows in {}",
                 metrics.sum(Some(output), "numRecordsIn"),
                 out.join(output).display()
             ),

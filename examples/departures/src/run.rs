@@ -36,9 +36,9 @@ pub fn run(options: &Options) -> Result<()> {
     while !job.wait_until(PROGRESS_EVERY, |_| false).status.is_terminal() {
         progress.show(&job);
     }
-    progress.end();
+    let seconds = progress.end();
     let report = job.wait()?;
-    write!(io::stdout(), "{}", table(&options.out, &job, &report))
+    write!(io::stdout(), "{}", table(&options.out, &job, &report, seconds))
         .map_err(|e| Error::environment("the closing table could not be printed").caused_by(e))
 }
 
