@@ -1,7 +1,6 @@
 //! A sink that calls a function of the program.
 
-use super::append;
-use super::sealed_batch::{BatchId, Seal};
+use super::sealed_batch::{BatchId, Seal, SealedWriter};
 use crate::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
 use flugs_batch::{Data, Record, Records};
 use flugs_types::{CheckpointId, Result, SubtaskId};
@@ -53,12 +52,10 @@ impl<T: Record> Sink for CallbackSink<T> {
     fn writer(&self, context: WriterContext, _restored: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<T>>> {
         Ok(match &self.0 {
             Mode::Writes(write) => Box::new(WritingWriter { write: write.clone(), subtask: context.subtask }),
-            Mode::Commits(commit, seal) => Box::new(CommittingWriter {
-                commit: commit.clone(),
-                seal: *seal,
-                pending: Records::new(),
-                context,
-            }),
+            Mode::Commits(commit, seal) => {
+                let commit = commit.clone();
+                Box::new(SealedWriter::new(*seal, context, move |id, rows| commit(&id, &rows)))
+            }
         })
     }
 }
@@ -78,38 +75,6 @@ impl<T: Record> SinkWriter<T> for WritingWriter<T> {
     }
 
     fn commit(&mut self, _committables: Vec<Committable>) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct CommittingWriter<T> {
-    commit: Arc<Commit<T>>,
-    seal: Seal<T>,
-    /// Written since the last barrier.
-    pending: Records<T>,
-    context: WriterContext,
-}
-
-impl<T: Record> SinkWriter<T> for CommittingWriter<T> {
-    fn write(&mut self, rows: Records<T>) -> Result<()> {
-        append(&mut self.pending, rows);
-        Ok(())
-    }
-
-    fn prepare(&mut self, checkpoint: CheckpointId, _end: bool) -> Result<Prepared> {
-        let rows = std::mem::take(&mut self.pending);
-        if rows.is_empty() {
-            return Ok(Prepared::default());
-        }
-        let sealed = (self.seal.encode)(&BatchId::new(&self.context, checkpoint), &rows);
-        Ok(Prepared { committables: vec![sealed], state: Vec::new() })
-    }
-
-    fn commit(&mut self, committables: Vec<Committable>) -> Result<()> {
-        for committable in &committables {
-            let (id, rows) = (self.seal.decode)(committable)?;
-            (self.commit)(&id, &rows)?;
-        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! A sink into the memory of the embedding program.
 
 use super::append;
-use super::sealed_batch::{BatchId, Seal};
+use super::sealed_batch::{BatchId, Seal, SealedWriter};
 use crate::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
 use flugs_batch::{Data, Record, Records};
 use flugs_types::{CheckpointId, Result};
@@ -97,7 +97,13 @@ impl<T: Record> Sink for MemorySink<T> {
     fn writer(&self, context: WriterContext, _restored: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<T>>> {
         let store = self.store.clone();
         Ok(match self.seal {
-            Some(seal) => Box::new(CommittingWriter { store, seal, pending: Records::new(), context }),
+            Some(seal) => Box::new(SealedWriter::new(seal, context, move |id, rows| {
+                let mut store = lock(&store);
+                if store.committed.insert(id) {
+                    append(&mut store.rows, rows);
+                }
+                Ok(())
+            })),
             None => Box::new(ImmediateWriter { store }),
         })
     }
@@ -118,41 +124,6 @@ impl<T: Record> SinkWriter<T> for ImmediateWriter<T> {
     }
 
     fn commit(&mut self, _committables: Vec<Committable>) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct CommittingWriter<T> {
-    store: Arc<Mutex<Store<T>>>,
-    seal: Seal<T>,
-    /// Written since the last barrier.
-    pending: Records<T>,
-    context: WriterContext,
-}
-
-impl<T: Record> SinkWriter<T> for CommittingWriter<T> {
-    fn write(&mut self, rows: Records<T>) -> Result<()> {
-        append(&mut self.pending, rows);
-        Ok(())
-    }
-
-    fn prepare(&mut self, checkpoint: CheckpointId, _end: bool) -> Result<Prepared> {
-        let rows = std::mem::take(&mut self.pending);
-        if rows.is_empty() {
-            return Ok(Prepared::default());
-        }
-        let sealed = (self.seal.encode)(&BatchId::new(&self.context, checkpoint), &rows);
-        Ok(Prepared { committables: vec![sealed], state: Vec::new() })
-    }
-
-    fn commit(&mut self, committables: Vec<Committable>) -> Result<()> {
-        for committable in &committables {
-            let (id, rows) = (self.seal.decode)(committable)?;
-            let mut store = lock(&self.store);
-            if store.committed.insert(id) {
-                append(&mut store.rows, rows);
-            }
-        }
         Ok(())
     }
 }

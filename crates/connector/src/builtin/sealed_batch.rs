@@ -1,8 +1,9 @@
 //! Rows inside a committable: what a built-in sink makes visible once their checkpoint is complete.
 
-use crate::{Committable, WriterContext};
+use super::append;
+use crate::{Committable, Prepared, SinkWriter, WriterContext};
 use flugs_batch::data::{DecodeError, Reader};
-use flugs_batch::{Data, Records};
+use flugs_batch::{Data, Record, Records};
 use flugs_types::{Attempt, CheckpointId, Error, Generation, OperatorUid, Result, SubtaskId, Timestamp};
 use std::fmt;
 
@@ -60,6 +61,50 @@ impl<T> Copy for Seal<T> {}
 
 impl<T: Data> Seal<T> {
     pub(super) const NEW: Self = Seal { encode, decode };
+}
+
+/// A writer whose rows become visible with their checkpoint: what was written between two barriers is one batch, and
+/// `commit` makes it visible, the same batch perhaps more than once.
+pub(super) struct SealedWriter<T, F> {
+    seal: Seal<T>,
+    /// Written since the last barrier.
+    pending: Records<T>,
+    context: WriterContext,
+    commit: F,
+}
+
+impl<T, F> SealedWriter<T, F> {
+    pub(super) fn new(seal: Seal<T>, context: WriterContext, commit: F) -> Self {
+        SealedWriter { seal, pending: Records::new(), context, commit }
+    }
+}
+
+impl<T, F> SinkWriter<T> for SealedWriter<T, F>
+where
+    T: Record,
+    F: FnMut(BatchId, Records<T>) -> Result<()> + Send,
+{
+    fn write(&mut self, rows: Records<T>) -> Result<()> {
+        append(&mut self.pending, rows);
+        Ok(())
+    }
+
+    fn prepare(&mut self, checkpoint: CheckpointId, _end: bool) -> Result<Prepared> {
+        let rows = std::mem::take(&mut self.pending);
+        if rows.is_empty() {
+            return Ok(Prepared::default());
+        }
+        let sealed = (self.seal.encode)(&BatchId::new(&self.context, checkpoint), &rows);
+        Ok(Prepared { committables: vec![sealed], state: Vec::new() })
+    }
+
+    fn commit(&mut self, committables: Vec<Committable>) -> Result<()> {
+        for committable in &committables {
+            let (id, rows) = (self.seal.decode)(committable)?;
+            (self.commit)(id, rows)?;
+        }
+        Ok(())
+    }
 }
 
 fn encode<T: Data>(id: &BatchId, rows: &Records<T>) -> Committable {
