@@ -133,7 +133,13 @@ impl<'a, T: Send + 'static> Collector<'a, T> {
     }
 
     fn hand_on(&mut self) {
-        let rows = std::mem::take(&mut self.rows);
+        // Whoever filled a batch will likely fill the next.
+        let room = self.rows.len();
+        let rows = std::mem::replace(&mut self.rows, Records::with_capacity(room));
+        self.give(rows);
+    }
+
+    fn give(&mut self, rows: Records<T>) {
         self.given += rows.len();
         let pushed = self.out.push(rows).map(|_| ());
         self.note(pushed);
@@ -148,7 +154,8 @@ impl<'a, T: Send + 'static> Collector<'a, T> {
     /// Hands on what is left. Says how many rows the main output was given.
     pub fn finish(mut self) -> Result<usize> {
         if !self.rows.is_empty() {
-            self.hand_on();
+            let rows = std::mem::take(&mut self.rows);
+            self.give(rows);
         }
         for (port, side) in std::mem::take(&mut self.sides).into_iter().enumerate() {
             let pushed = side.map_or(Ok(()), |mut side| side.hand_on(port, self.out));
