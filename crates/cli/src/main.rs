@@ -1,0 +1,3 @@
+//! The command `flugs`.
+
+fn main() {}

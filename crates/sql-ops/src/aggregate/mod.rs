@@ -1,0 +1,1 @@
+//! Aggregates: accumulators, grouped aggregation over changes, in one phase or two.

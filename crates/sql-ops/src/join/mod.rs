@@ -1,0 +1,1 @@
+//! Joins of changing tables: regular, interval, temporal, lookup; and correlated table functions.

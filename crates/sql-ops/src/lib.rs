@@ -1,0 +1,13 @@
+//! Operators over change batches: what SQL runs on.
+//!
+//! Every operator is made from a specification in terms of column indices and physical expressions over its input's schema. It
+//! knows nothing of SQL text and plans. Keys, stored rows and sort keys are byte strings made by `row`.
+
+pub mod aggregate;
+pub mod bounded;
+pub mod changelog;
+pub mod join;
+pub mod over;
+pub mod rank;
+pub mod sort;
+pub mod window;

@@ -1,0 +1,1 @@
+//! Aggregates and ranks over the rows around each row (`OVER`).

@@ -1,0 +1,1 @@
+//! Order: by time, of whole bounded inputs, and limits.

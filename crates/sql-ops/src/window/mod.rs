@@ -1,0 +1,1 @@
+//! Windows: assignment, aggregates over shared slices, sessions, joins and ranks within windows.

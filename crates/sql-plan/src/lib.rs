@@ -1,0 +1,1 @@
+//! From SQL statements to job graphs.
