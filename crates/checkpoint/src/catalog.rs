@@ -4,6 +4,7 @@
 //! <job>/generation/<n>                              a claim: run n of the job has begun
 //! <job>/chk-<id>-<n>/manifest                       checkpoint id, published by run n
 //! <job>/chk-<id>-<n>/<uid>-<subtask>-<attempt>.run  state that was written for it
+//! <job>/latest                                      the newest checkpoint that was published, by the name of its folder
 //! ```
 //!
 //! All functions block: they call the store.
@@ -30,6 +31,15 @@
 //! the first did *not* go on, and commit that as well. Published under its own generation, the choice is the
 //! newest manifest. It also makes a restore from an explicit older checkpoint stay chosen after a crash.
 //!
+//! # A newest checkpoint that is gone
+//!
+//! What lies in a folder can be lost to a hand or a disk, and a manifest that is not there looks like one that never was: the
+//! one before would be gone on from, and what was committed since would be committed again. So [`publish`] records, after
+//! the manifest and before it returns, which checkpoint is the newest, and [`latest`] refuses where the record names a newer
+//! one than there is. The record is read before the listing, which then shows what it names or a newer one: retention
+//! never removes the newest. A manifest that is newer than the record is what a crash between the two leaves, or an
+//! older owner's late record; nothing was lost then. Stores without a record are read as they are.
+//!
 //! # What may be deleted
 //!
 //! [`retain`] may run beside a checkpoint that is being written, because that one lies in a newer folder than all
@@ -43,7 +53,7 @@ use bytes::Bytes;
 use flugs_types::{CheckpointId, Error, Generation, Result};
 
 use layout::Folder;
-pub use layout::{generation_path, job_folder, manifest_path, state_path};
+pub use layout::{generation_path, job_folder, latest_path, manifest_path, state_path};
 pub use retain::{Retained, retain};
 
 /// How often a lost race is run again before the store is said to be at fault.
@@ -58,6 +68,12 @@ pub struct Entry {
     pub checkpoint: CheckpointId,
     /// The path of its manifest in the store.
     pub path: String,
+}
+
+impl Entry {
+    fn folder(&self) -> Folder {
+        Folder { generation: self.generation, checkpoint: self.checkpoint }
+    }
 }
 
 /// Makes the caller the owner of a job's checkpoints: claims the generation after the highest one.
@@ -108,7 +124,7 @@ pub fn publish(store: &dyn BlobStore, manifest: &Manifest) -> Result<()> {
     let claims = store.list(&layout::claims_folder(&manifest.job))?;
     let newest = claims.iter().filter_map(|p| layout::claim_of(p)).max();
     match newest.filter(|&newest| newest > manifest.generation) {
-        None => Ok(()),
+        None => store.put(&latest_path(&manifest.job), layout::record_of(&path)),
         Some(newest) => Err(Error::fenced(format!(
             "generation {} of job '{}' is fenced by generation {newest}",
             manifest.generation, manifest.job
@@ -140,17 +156,21 @@ pub fn adopt(store: &dyn BlobStore, job: &str, generation: Generation, base: &Ma
 /// The newest checkpoint of a job: the highest by generation and number. To be called after
 /// [`claim_generation`].
 ///
-/// A damaged one is not passed over, for going on from an older one would commit results again: the error names it, and
-/// the newest good one before it.
+/// One that is damaged or gone is not passed over, for going on from an older one would commit results again: the error, of
+/// kind [`State`](flugs_types::ErrorKind::State), names it, and the newest good one before it.
 pub fn latest(store: &dyn BlobStore, job: &str) -> Result<Option<Manifest>> {
     for _ in 0..TRIES {
+        let recorded = recorded(store, job)?;
         let entries = list(store, job)?;
+        if let Some(recorded) = recorded.filter(|r| entries.first().is_none_or(|e| e.folder() < *r)) {
+            return Err(gone(store, job, recorded, &entries));
+        }
         let Some((newest, older)) = entries.split_first() else { return Ok(None) };
         match read(store, newest) {
             Ok(Some(manifest)) => return Ok(Some(manifest)),
             // The owner before has just published a newer one and dropped this.
             Ok(None) => continue,
-            Err(e) => return Err(with_alternative(store, job, newest, older, e)),
+            Err(e) => return Err(damaged(store, job, newest, older, e)),
         }
     }
     Err(Error::transient(format!(
@@ -160,25 +180,38 @@ pub fn latest(store: &dyn BlobStore, job: &str) -> Result<Option<Manifest>> {
     .mend("see whether another process deletes checkpoints, and whether the store lists what it has"))
 }
 
-fn with_alternative(
-    store: &dyn BlobStore,
-    job: &str,
-    newest: &Entry,
-    older: &[Entry],
-    cause: Error,
-) -> Error {
-    let good = older.iter().find(|entry| matches!(read(store, entry), Ok(Some(_))));
-    let mend = match good {
+/// Which checkpoint is recorded as the newest. A damaged record (a disk may lose the content of a file at a power cut) is
+/// as good as none: it guards what is there, and is not needed to read it.
+fn recorded(store: &dyn BlobStore, job: &str) -> Result<Option<Folder>> {
+    let record = store.get(&latest_path(job))?;
+    Ok(record.and_then(|bytes| layout::recorded_in(&bytes)))
+}
+
+fn gone(store: &dyn BlobStore, job: &str, recorded: Folder, entries: &[Entry]) -> Error {
+    let Folder { generation, checkpoint } = recorded;
+    Error::state(format!(
+        "the newest checkpoint of job '{job}' is gone: it was published and is not there any more"
+    ))
+    .at(manifest_path(job, checkpoint, generation))
+    .mend(format!("put it back, or start afresh and restore nothing; {}", alternative(store, entries)))
+}
+
+fn damaged(store: &dyn BlobStore, job: &str, newest: &Entry, older: &[Entry], cause: Error) -> Error {
+    Error::new(cause.kind(), format!("the newest checkpoint of job '{job}' cannot be restored"))
+        .at(&newest.path)
+        .caused_by(cause)
+        .mend(alternative(store, older))
+}
+
+/// From what a user may go on where the newest checkpoint cannot be restored.
+fn alternative(store: &dyn BlobStore, older: &[Entry]) -> String {
+    match older.iter().find(|entry| matches!(read(store, entry), Ok(Some(_)))) {
         Some(entry) => format!(
             "the newest good one before it is '{}': restore from that explicitly, knowing that results since then come again",
             entry.path
         ),
         None => "there is no good one before it".to_owned(),
-    };
-    Error::new(cause.kind(), format!("the newest checkpoint of job '{job}' cannot be restored"))
-        .at(&newest.path)
-        .caused_by(cause)
-        .mend(mend)
+    }
 }
 
 /// Reads the checkpoint at a path: that of its manifest or of its folder.
@@ -210,7 +243,7 @@ fn entries<'a>(paths: impl Iterator<Item = &'a String>) -> Vec<Entry> {
             Some(Entry { generation, checkpoint, path: path.clone() })
         })
         .collect();
-    entries.sort_by_key(|e| std::cmp::Reverse((e.generation, e.checkpoint)));
+    entries.sort_by_key(|e| std::cmp::Reverse(e.folder()));
     entries
 }
 

@@ -205,6 +205,35 @@ fn a_cancelled_job_goes_on_from_its_checkpoint_at_another_parallelism() {
 }
 
 #[test]
+fn a_job_whose_newest_checkpoint_was_deleted_does_not_go_on_from_the_one_before() {
+    let runtime = Runtime::with_workers(2);
+    let sink = MemorySink::new();
+    let store = Arc::new(MemoryStore::default());
+    let first = job(60_000, Some(100_000.0), 2, u64::MAX, &sink);
+    let first = submit(&runtime, first, options(&store, Restore::No, RestartStrategy::None));
+    first.wait_until(Duration::from_secs(10), |r| r.checkpoints >= 3);
+    first.cancel();
+    first.wait().unwrap();
+    let committed = sorted(&sink);
+    let entries = flugs_checkpoint::catalog::list(store.as_ref(), "count").unwrap();
+    store.delete(&entries[0].path).unwrap();
+    let again = |restore| {
+        let job = job(60_000, None, 2, u64::MAX, &sink);
+        submit(&runtime, job, options(&store, restore, RestartStrategy::None)).wait()
+    };
+    let error = again(Restore::Latest).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains(&entries[0].path) && text.contains(&entries[1].path), "{text}");
+    assert!(sorted(&sink) == committed, "nothing came twice");
+    // What the error names is a way on, with its price.
+    assert_eq!(again(Restore::Path(entries[1].path.clone())).unwrap().status, JobStatus::Finished);
+    let mut rows = sorted(&sink);
+    rows.dedup();
+    assert!(rows == expected(60_000));
+    assert_eq!(again(Restore::Latest).unwrap().status, JobStatus::Finished);
+}
+
+#[test]
 fn what_to_restore_is_read_from_a_command_line() {
     assert_eq!("latest".parse::<Restore>().unwrap(), Restore::Latest);
     assert_eq!("none".parse::<Restore>().unwrap(), Restore::No);

@@ -96,25 +96,23 @@ fn check_input(options: &Options, store: &ObjectBlobs) -> Result<()> {
     fs::write(&noted, data).map_err(failed)
 }
 
-/// Removes what an earlier run that had ended left. The checkpoints go last: killed in between, this is done again.
+/// Removes what an earlier run that had ended left. The checkpoints go last and all at once: killed in between, this is done
+/// again.
 fn clear(out: &Path) -> Result<()> {
-    let folders = OUTPUTS
-        .iter()
-        .copied()
-        .chain([&*format!("checkpoints/{JOB}")])
-        .map(|f| out.join(f))
-        .collect::<Vec<_>>();
-    for folder in folders {
-        match fs::remove_dir_all(&folder) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::environment(format!("{} cannot be removed", folder.display()))
-                    .caused_by(e)
-                    .mend(
-                        "it holds an earlier run's results: move it away, or name another folder with --out",
-                    ));
-            }
-            _ => {}
-        }
+    let failed = |folder: &Path, e: io::Error| {
+        Error::environment(format!("{} cannot be removed", folder.display()))
+            .caused_by(e)
+            .mend("it holds an earlier run's results: move it away, or name another folder with --out")
+    };
+    let remove = |folder: &Path| match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed(folder, e)),
+        _ => Ok(()),
+    };
+    for folder in OUTPUTS {
+        remove(&out.join(folder))?;
     }
-    Ok(())
+    let (checkpoints, away) = (out.join(format!("checkpoints/{JOB}")), out.join("checkpoints/.removed"));
+    remove(&away)?;
+    fs::rename(&checkpoints, &away).map_err(|e| failed(&checkpoints, e))?;
+    remove(&away)
 }

@@ -1,11 +1,13 @@
 //! The paths of a job's files, made and read.
 
+use bytes::Bytes;
 use flugs_types::{Attempt, CheckpointId, Generation, OperatorUid, hash_bytes};
 
 /// The name of a manifest within its folder.
 pub(super) const MANIFEST: &str = "manifest";
 
 const CLAIMS: &str = "generation";
+const LATEST: &str = "latest";
 const CHECKPOINT: &str = "chk-";
 /// Longer names of jobs are cut, because file systems allow 255 bytes.
 const JOB_BYTES_MAX: usize = 160;
@@ -48,6 +50,26 @@ pub fn manifest_path(job: &str, checkpoint: CheckpointId, generation: Generation
     format!("{}/{MANIFEST}", checkpoint_folder(job, checkpoint, generation))
 }
 
+/// The path of the record of the newest checkpoint of a job.
+pub fn latest_path(job: &str) -> String {
+    format!("{}/{LATEST}", job_folder(job))
+}
+
+/// The record that names the checkpoint with this manifest: its folder and the CRC-32 of that, as a line.
+pub(super) fn record_of(manifest_path: &str) -> Bytes {
+    Bytes::from(record_line(manifest_path.split('/').nth(1).unwrap_or_default()))
+}
+
+fn record_line(folder: &str) -> String {
+    format!("{folder} {:08x}\n", crc32fast::hash(folder.as_bytes()))
+}
+
+/// The checkpoint that a record names; `None` where it is damaged.
+pub(super) fn recorded_in(record: &[u8]) -> Option<Folder> {
+    let (folder, _) = std::str::from_utf8(record).ok()?.split_once(' ')?;
+    if record_line(folder).as_bytes() == record { checkpoint_of(folder) } else { None }
+}
+
 /// The path for the state of a subtask of an operator. No two writers ever share one: the generation is unique to
 /// a run of the job, the attempt to a try within it.
 pub fn state_path(
@@ -75,6 +97,10 @@ pub(super) fn folder_of(path: &str) -> Option<Folder> {
     let (_, folder, _, None) = (parts.next()?, parts.next()?, parts.next()?, parts.next()) else {
         return None;
     };
+    checkpoint_of(folder)
+}
+
+fn checkpoint_of(folder: &str) -> Option<Folder> {
     let (checkpoint, generation) = folder.strip_prefix(CHECKPOINT)?.split_once('-')?;
     Some(Folder {
         generation: Generation(number(generation)?),
@@ -130,6 +156,17 @@ mod tests {
         assert!(!is_manifest(&state));
         assert_eq!(folder_of(&state), Some(folder));
         assert_eq!(claim_of(&generation_path("a b", Generation(12))), Some(Generation(12)));
+        assert_eq!(latest_path("a b"), "a=20b/latest");
+        let record = record_of(&manifest);
+        assert!(
+            record.starts_with(b"chk-0000000042-3 ") && record.len() == "chk-0000000042-3 01234567\n".len()
+        );
+        assert_eq!(recorded_in(&record), Some(folder));
+        for i in 0..record.len() {
+            let mut damaged = record.to_vec();
+            damaged[i] ^= 1;
+            assert_eq!((recorded_in(&damaged), recorded_in(&record[..i])), (None, None), "byte {i}");
+        }
         let beyond = CheckpointId(99_999_999_999);
         assert_eq!(folder_of(&manifest_path("j", beyond, Generation(1))).map(|f| f.checkpoint), Some(beyond));
     }

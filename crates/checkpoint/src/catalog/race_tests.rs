@@ -183,9 +183,9 @@ fn interleavings(a: usize, b: usize) -> Vec<Vec<usize>> {
 
 #[test]
 fn an_old_and_a_new_owner_never_both_go_on() {
-    // Two publications of two calls; a claim, a look and two publications of two calls.
-    let schedules = interleavings(4, 8);
-    assert_eq!(schedules.len(), 495);
+    // Two publications of three calls; a claim of two calls, a look of three and two publications of three.
+    let schedules = interleavings(6, 11);
+    assert_eq!(schedules.len(), 12_376);
     let mut old_won = 0;
     for schedule in schedules {
         let record = race(&[OLD, NEW], &schedule);
@@ -224,14 +224,9 @@ fn four_owners_never_fork_the_lineage() {
 /// a fourth finds what the second one wrote even later.
 #[test]
 fn without_adoption_a_late_manifest_forks_the_lineage() {
+    // A claim and a look are five calls.
     let schedule = |adoption: usize| {
-        let third = std::iter::repeat_n(2, 4 + adoption);
-        [1, 1, 1, 1]
-            .into_iter()
-            .chain(std::iter::repeat_n(1, adoption))
-            .chain([0])
-            .chain(third)
-            .chain([1, 1, 3, 3, 3, 3])
+        [vec![1; 5 + adoption], vec![0], vec![2; 5 + adoption], vec![1; 3], vec![3; 5]].into_iter().flatten()
     };
     let old = Owner { publishes: 1, ..OLD };
     let run = |adopts: bool, adoption: usize| {
@@ -241,7 +236,7 @@ fn without_adoption_a_late_manifest_forks_the_lineage() {
     };
     assert_eq!(run(false, 0).fork(), Some(((1, 2), (2, 2))));
     // The first one's late manifest is older than what the second one adopted.
-    assert_eq!(run(true, 2).fork(), None);
+    assert_eq!(run(true, 3).fork(), None);
     // The second one is slow to adopt.
     assert_eq!(run(true, 0).fork(), None);
 }
