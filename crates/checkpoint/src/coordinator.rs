@@ -19,14 +19,20 @@
 //!
 //! What starts next, when nothing is under way: a savepoint that was asked for; the final checkpoint, when all
 //! participants have drained; a checkpoint that was asked for; the periodic one, when it is due. The final one is
-//! tried again after a failure (`min_pause` later) until the failures in a row exceed what is tolerated. Messages about
-//! checkpoints that are not under way are ignored: they are late.
+//! tried again after a failure, until the failures in a row exceed what is tolerated: `min_pause` later, but not before a delay
+//! that grows with them, so that a store that is away is not called without pause. Messages about checkpoints that
+//! are not under way are ignored: they are late.
 
 use crate::Kind;
 use flugs_types::{CheckpointId, Error, ErrorKind, Result, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
+
+/// From a failure of the final checkpoint to the next try, at least; twice as long after each further failure in a row.
+const RETRY_DELAY_MIN: Duration = Duration::from_millis(50);
+/// But no longer than this.
+const RETRY_DELAY_MAX: Duration = Duration::from_secs(10);
 
 /// When checkpoints are taken and how many may fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +41,7 @@ pub struct CheckpointOptions {
     pub interval: Option<Duration>,
     /// How long the acknowledgements of a checkpoint may take.
     pub timeout: Duration,
-    /// From the end of a checkpoint to the start of the next periodic one, at least.
+    /// From the end of a checkpoint to the start of the next periodic one, at least; also between two tries of the final one.
     pub min_pause: Duration,
     /// How many checkpoints in a row may fail without failing the job. Savepoints do not count.
     pub tolerable_failed: u32,
@@ -392,7 +398,7 @@ impl<P> Coordinator<P> {
         let Some(Running { id, kind, .. }) = self.running.take() else { return };
         self.rested = self.now + self.options.min_pause;
         if kind == Kind::Final {
-            self.retry = self.rested;
+            self.retry = self.now + self.options.min_pause.max(retry_delay(self.failed_in_row));
         }
         actions.push(Action::Abort { checkpoint: id, reason: reason.clone() });
         if cause.as_ref().is_some_and(|e| e.kind() == ErrorKind::Fenced) {
@@ -491,6 +497,10 @@ impl<P> Coordinator<P> {
             actions.extend(next.map(Action::WakeAt));
         }
     }
+}
+
+fn retry_delay(failed_before: u32) -> Duration {
+    RETRY_DELAY_MIN.saturating_mul(1 << failed_before.min(16)).min(RETRY_DELAY_MAX)
 }
 
 #[cfg(test)]

@@ -151,6 +151,29 @@ fn the_final_checkpoint_waits_for_the_running_one_and_is_retried() {
 }
 
 #[test]
+fn without_a_pause_the_final_checkpoint_is_retried_after_growing_delays() {
+    let options = CheckpointOptions { min_pause: Duration::ZERO, tolerable_failed: 12, ..every_ten() };
+    let mut coordinator = Coordinator::<u32>::new(options, CheckpointId(1));
+    let mut now = Timestamp::EPOCH;
+    coordinator.step(now, Event::Started { subtasks: vec![A] });
+    coordinator.step(now, Event::SubtaskFinished { subtask: A });
+    let mut delays = Vec::new();
+    for checkpoint in (1..=10).map(CheckpointId) {
+        let decline = Event::Declined { checkpoint, subtask: A, reason: "no".into() };
+        let actions = coordinator.step(now, decline);
+        let [Action::Abort { .. }, Action::WakeAt(at)] = actions[..] else { panic!("{actions:?}") };
+        delays.push((at.0 - now.0) / 1000);
+        assert!(
+            coordinator.step(Timestamp(at.0 - 1), Event::Tick).iter().all(|a| matches!(a, Action::WakeAt(_)))
+        );
+        now = at;
+        let actions = coordinator.step(now, Event::Tick);
+        assert!(matches!(actions[0], Action::Trigger { kind: Kind::Final, .. }), "{actions:?}");
+    }
+    assert_eq!(delays, [50, 100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000], "in milliseconds");
+}
+
+#[test]
 fn savepoints_come_on_request_and_their_failure_is_no_failure_of_the_job() {
     let mut s = Script::new(CheckpointOptions { tolerable_failed: 0, interval: None, ..every_ten() });
     s.at(0, Event::TriggerRequested { kind: Kind::Savepoint });
@@ -290,6 +313,7 @@ struct Judge {
     opened: i64,
     last_start: i64,
     last_end: i64,
+    final_failed: i64,
     publishing: bool,
     acked: BTreeMap<u32, u64>,
     finished: BTreeSet<u32>,
@@ -315,6 +339,7 @@ impl Judge {
             opened: 0,
             last_start: 0,
             last_end: i64::MIN / 2,
+            final_failed: i64::MIN / 2,
             publishing: false,
             acked: BTreeMap::new(),
             finished: BTreeSet::new(),
@@ -374,7 +399,10 @@ impl Judge {
                 assert_eq!(self.open, None, "one at a time");
                 assert!(checkpoint.0 > self.last_id && !self.stopped);
                 match kind {
-                    Kind::Final => assert_eq!(self.finished.len() as u32, self.participants),
+                    Kind::Final => {
+                        assert_eq!(self.finished.len() as u32, self.participants);
+                        assert!(self.now >= self.final_failed + 50_000, "tried again without a pause");
+                    }
                     Kind::Savepoint => assert!(std::mem::take(&mut self.wanted[1])),
                     Kind::Checkpoint => {
                         if !std::mem::take(&mut self.wanted[0]) {
@@ -415,6 +443,9 @@ impl Judge {
                 let (id, kind) = self.open.take().unwrap();
                 assert_eq!(id, checkpoint.0);
                 self.last_end = self.now;
+                if kind == Kind::Final {
+                    self.final_failed = self.now;
+                }
                 if self.publishing {
                     assert!(matches!(answer, Some(Err(_))), "what is publishing is not given up");
                     self.publishing = false;
@@ -486,7 +517,9 @@ impl Judge {
             }
             Deed::StepBack(us) => {
                 self.now -= us as i64;
-                for time in [&mut self.opened, &mut self.last_start, &mut self.last_end] {
+                for time in
+                    [&mut self.opened, &mut self.last_start, &mut self.last_end, &mut self.final_failed]
+                {
                     *time -= us as i64;
                 }
                 self.step(Event::Tick);
