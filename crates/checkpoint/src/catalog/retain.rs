@@ -3,7 +3,6 @@
 use super::{Entry, entries, layout, read};
 use crate::{BlobStore, Kind, Manifest};
 use flugs_types::{Error, Result};
-use layout::Folder;
 use std::collections::HashSet;
 
 /// What [`retain`] removed.
@@ -16,18 +15,26 @@ pub struct Retained {
 }
 
 /// Removes all but the newest `keep` checkpoints (at least one is kept), and the state files that no remaining
-/// manifest refers to. Savepoints stay, with their files, and do not count.
+/// manifest refers to: those of dropped checkpoints, and those of checkpoints that were given up. Savepoints stay, with
+/// their files, and do not count.
 ///
-/// To be called by the owner after [`publish`](super::publish) returned `Ok`. Only what lies in folders older than
-/// the oldest kept checkpoint is touched, so that it may run while the next checkpoint is being written. A manifest
-/// goes before its files: after a crash in between, the next call finds the files unreferenced.
+/// To be called by the owner after [`publish`](super::publish) returned `Ok`. Only files in folders older than the newest
+/// published checkpoint are touched, so that it may run while the next checkpoint is being written: a run takes one
+/// checkpoint at a time under rising numbers, so that whatever is older than a published one has been decided, and a run of an
+/// older generation is fenced. (A manifest that comes after its publication was told to have failed may find its files gone.
+/// A newer one is there by then, so that nobody goes on from it unasked.) A manifest goes before its files: after a crash in between, the next call finds the
+/// files unreferenced.
+///
+/// What a run that ended left in folders newer than its last published checkpoint stays until another run publishes.
 ///
 /// A manifest that cannot be read is an error, and nothing is removed: what it refers to is not known.
 pub fn retain(store: &dyn BlobStore, job: &str, keep: usize) -> Result<Retained> {
     let paths = store.list(&layout::job_folder(job))?;
+    let published = entries(paths.iter());
+    let Some(newest) = published.first().map(Entry::folder) else { return Ok(Retained::default()) };
     let mut checkpoints: Vec<(Entry, Manifest)> = Vec::new();
     let mut needed: HashSet<String> = HashSet::new();
-    for entry in entries(paths.iter()) {
+    for entry in published {
         let Some(manifest) = read(store, &entry).map_err(|e| unreadable(&entry, e))? else { continue };
         if manifest.kind == Kind::Savepoint {
             needed.extend(manifest.files().map(str::to_owned));
@@ -36,8 +43,6 @@ pub fn retain(store: &dyn BlobStore, job: &str, keep: usize) -> Result<Retained>
         }
     }
     let dropped = checkpoints.split_off(keep.max(1).min(checkpoints.len()));
-    let Some((oldest, _)) = checkpoints.last() else { return Ok(Retained::default()) };
-    let oldest = Folder { generation: oldest.generation, checkpoint: oldest.checkpoint };
     for (_, manifest) in &checkpoints {
         needed.extend(manifest.files().map(str::to_owned));
     }
@@ -48,7 +53,7 @@ pub fn retain(store: &dyn BlobStore, job: &str, keep: usize) -> Result<Retained>
     let is_orphan = |path: &str| {
         !layout::is_manifest(path)
             && !needed.contains(path)
-            && layout::folder_of(path).is_some_and(|folder| folder < oldest)
+            && layout::folder_of(path).is_some_and(|folder| folder < newest)
     };
     for path in paths.iter().filter(|path| is_orphan(path)) {
         store.delete(path)?;
