@@ -184,7 +184,6 @@ impl Environment {
     /// use flugs_cluster::JobStatus;
     /// use flugs_connector::{MemorySink, channel_source};
     /// use flugs_task::WatermarkStrategy;
-    /// use std::time::Duration;
     ///
     /// # fn main() -> flugs_types::Result<()> {
     /// let env = Environment::new("doubles");
@@ -196,8 +195,8 @@ impl Environment {
     ///     .sink_to(doubles.clone(), "doubles");
     /// let job = env.execute_async()?;
     /// numbers.send(21).expect("the job runs");
-    /// job.trigger_savepoint();
-    /// job.wait_until(Duration::from_secs(10), |report| report.checkpoints > 0);
+    /// let savepoint = job.trigger_savepoint().wait()?; // what `Restore::Path` takes
+    /// assert!(savepoint.starts_with("doubles/chk-"));
     /// job.drain();
     /// assert_eq!(job.wait()?.status, JobStatus::Finished);
     /// assert_eq!(doubles.rows(), [42]);

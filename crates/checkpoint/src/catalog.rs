@@ -108,7 +108,7 @@ pub fn claim_generation(store: &dyn BlobStore, job: &str) -> Result<Generation> 
 /// A newer owner makes it an error of kind [`Fenced`](flugs_types::ErrorKind::Fenced) that names both. After any other
 /// error the manifest may be there or not, or may yet come; calling it again with the same manifest is right.
 pub fn publish(store: &dyn BlobStore, manifest: &Manifest) -> Result<()> {
-    let path = manifest_path(&manifest.job, manifest.checkpoint, manifest.generation);
+    let path = manifest.path();
     if let Some(flaw) = manifest.flaw() {
         return Err(
             Error::bug(format!("a manifest that could not be read was to be published: {flaw}")).at(path)

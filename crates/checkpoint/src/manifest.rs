@@ -3,7 +3,7 @@
 mod base64;
 mod format;
 
-use crate::Kind;
+use crate::{Kind, catalog};
 use bytes::Bytes;
 use flugs_types::{CheckpointId, Generation, KEY_GROUPS, OperatorUid, Timestamp, fingerprint_of_hashing};
 use std::collections::HashSet;
@@ -83,6 +83,11 @@ impl Manifest {
     /// Whether its key groups are those of this build. Where not, keyed state must be hashed again.
     pub fn hashed_as_here(&self) -> bool {
         self.hashing == fingerprint_of_hashing()
+    }
+
+    /// Its path in the store of its job.
+    pub fn path(&self) -> String {
+        catalog::manifest_path(&self.job, self.checkpoint, self.generation)
     }
 
     /// The operator with this uid.

@@ -1,5 +1,6 @@
 //! What the owner of a running job holds.
 
+use crate::requests::{Answer, PendingCheckpoint, Wanted};
 use flugs_task::Metrics;
 use flugs_types::{CheckpointId, Error, Result, Timestamp};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -102,6 +103,29 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    /// Waits until `look` finds something.
+    pub(crate) fn wait<R>(&self, look: impl Fn(&JobReport) -> Option<R>) -> R {
+        let mut state = self.lock();
+        loop {
+            if let Some(found) = look(&state.report) {
+                return found;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until `look` finds something or the time is up.
+    pub(crate) fn wait_for<R>(&self, timeout: Duration, look: impl Fn(&JobReport) -> Option<R>) -> Option<R> {
+        let mut found = None;
+        let nothing = |state: &mut State| {
+            found = look(&state.report);
+            found.is_none()
+        };
+        let waited = self.changed.wait_timeout_while(self.lock(), timeout, nothing);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        found
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.lock().report.status.is_terminal()
     }
@@ -117,13 +141,11 @@ impl Shared {
 }
 
 /// What a client asks of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Request {
     Cancel,
-    Checkpoint,
-    Savepoint,
     /// Ends the input of all sources where they are, then ends as if it were the end.
     Drain,
+    Checkpoint(Wanted, Answer),
 }
 
 /// A handle of a job. Dropping it changes nothing for the job.
@@ -154,19 +176,38 @@ impl JobHandle {
         (self.ask)(Request::Cancel);
     }
 
-    /// Asks for a checkpoint now.
-    pub fn trigger_checkpoint(&self) {
-        (self.ask)(Request::Checkpoint);
+    /// Asks for a checkpoint now. It may be waited for.
+    pub fn trigger_checkpoint(&self) -> PendingCheckpoint {
+        self.request(Wanted::Checkpoint)
     }
 
-    /// Asks for a savepoint now: a checkpoint that retention never discards.
-    pub fn trigger_savepoint(&self) {
-        (self.ask)(Request::Savepoint);
+    /// Asks for a savepoint now: a checkpoint that retention never discards. It may be waited for.
+    pub fn trigger_savepoint(&self) -> PendingCheckpoint {
+        self.request(Wanted::Savepoint)
+    }
+
+    /// Stops the job with a savepoint, whose path is known when the job is over.
+    ///
+    /// With `drain` all inputs end where they are, as by [`drain`](Self::drain), and the job finishes: its final checkpoint is
+    /// the savepoint. To be used where the job is to end for good: windows that were open have been emitted, timers have
+    /// fired, and a job that goes on from it has nothing left to read.
+    ///
+    /// Without, the savepoint is taken of the running job, what it covers is committed, and the job is cancelled. What
+    /// was read behind it stays uncommitted and is read again by a job that goes on from it; sinks that do not commit may
+    /// have shown it. A savepoint that fails is told to the caller, and the job goes on.
+    pub fn stop_with_savepoint(&self, drain: bool) -> PendingCheckpoint {
+        self.request(if drain { Wanted::Drain } else { Wanted::Stop })
     }
 
     /// Ends all inputs where they are: event time goes to its end, everything is emitted and committed, the job finishes.
     pub fn drain(&self) {
         (self.ask)(Request::Drain);
+    }
+
+    fn request(&self, wanted: Wanted) -> PendingCheckpoint {
+        let (answer, pending) = Answer::new(&self.shared);
+        (self.ask)(Request::Checkpoint(wanted, answer));
+        pending
     }
 
     /// Waits until the job is over. `Ok` if it finished or was cancelled on request.

@@ -16,6 +16,7 @@ use crate::handle::{JobHandle, JobStatus, Request, Shared};
 use crate::inbox::{Inbox, Message, Reports};
 use crate::job::{JobOptions, JobSpec};
 use crate::prepare::{Prepared, prepare};
+use crate::requests::Requests;
 use crate::restart::RestartTracker;
 use crate::runtime::Runtime;
 use crate::snapshots::{self, Header, StateFiles, Stored, Uploader};
@@ -48,7 +49,7 @@ pub fn submit(runtime: &Runtime, job: JobSpec, options: JobOptions) -> JobHandle
         phase: Phase::New,
         cancelled: false,
         draining: false,
-        asked: Vec::new(),
+        requests: Requests::default(),
         now: Timestamp::MIN,
         generation: Generation(0),
         attempt: Attempt(0),
@@ -83,6 +84,15 @@ enum Outcome {
     Finished,
     Failed(Error),
     Canceled,
+    /// A savepoint was the last that was asked of it.
+    Stopped,
+}
+
+impl Outcome {
+    /// Whether all that the newest checkpoint covers is committed now: a last commit that fails makes it a failure.
+    fn ends_with_commits(&self) -> bool {
+        matches!(self, Outcome::Finished | Outcome::Stopped)
+    }
 }
 
 /// One attempt.
@@ -119,8 +129,8 @@ struct Master {
     cancelled: bool,
     /// All inputs are to end where they are; a later attempt has to be told again.
     draining: bool,
-    /// Checkpoints that were asked for while no attempt was running.
-    asked: Vec<Kind>,
+    /// Checkpoints that clients have asked for.
+    requests: Requests,
     /// The time of the last step.
     now: Timestamp,
     tracker: RestartTracker,
@@ -221,28 +231,23 @@ impl Master {
                 match self.phase {
                     Phase::Running(_) => self.stop(now, Outcome::Canceled),
                     Phase::Pausing(_) => self.over(Outcome::Canceled),
-                    Phase::Stopping(_, Outcome::Finished) | Phase::Over => {}
+                    Phase::Stopping(_, Outcome::Finished | Outcome::Stopped) | Phase::Over => {}
                     _ => self.shared.update(|report| report.status = JobStatus::Cancelling),
                 }
             }
-            Request::Checkpoint => self.trigger(now, Kind::Checkpoint),
-            Request::Savepoint => self.trigger(now, Kind::Savepoint),
-            Request::Drain => {
-                self.draining = true;
-                self.drain();
+            Request::Drain => self.drain(),
+            Request::Checkpoint(wanted, answer) => {
+                self.requests.add(wanted, answer);
+                match wanted.kind() {
+                    Some(kind) => self.coordinate(now, Event::TriggerRequested { kind }),
+                    None => self.drain(),
+                }
             }
         }
     }
 
-    fn trigger(&mut self, now: Timestamp, kind: Kind) {
-        match self.phase {
-            Phase::Running(_) => self.coordinate(now, Event::TriggerRequested { kind }),
-            _ if self.asked.contains(&kind) => {}
-            _ => self.asked.push(kind),
-        }
-    }
-
-    fn drain(&self) {
+    fn drain(&mut self) {
+        self.draining = true;
         if let Phase::Running(run) = &self.phase {
             run.post_all(|| Mail::EndInput);
         }
@@ -317,8 +322,8 @@ impl Master {
             built.slot.start(built.task);
         }
         self.enumerate(now, |run| run.enumerators.start(now));
-        for kind in std::mem::take(&mut self.asked) {
-            self.trigger(now, kind);
+        for kind in self.requests.kinds() {
+            self.coordinate(now, Event::TriggerRequested { kind });
         }
         if self.draining {
             self.drain();
@@ -346,7 +351,9 @@ impl Master {
                 let error = self.named(error, from);
                 match &mut self.phase {
                     // The last commit failed: all that it covers is in the final checkpoint, and not yet visible.
-                    Phase::Stopping(_, outcome @ Outcome::Finished) => *outcome = Outcome::Failed(error),
+                    Phase::Stopping(_, outcome) if outcome.ends_with_commits() => {
+                        *outcome = Outcome::Failed(error)
+                    }
                     _ => self.stop(now, Outcome::Failed(error)),
                 }
                 self.gone(now, from);
@@ -426,6 +433,7 @@ impl Master {
             Action::Trigger { checkpoint, kind } => match run.enumerators.snapshot() {
                 Ok(states) => {
                     run.begun.insert(checkpoint, (now, states));
+                    self.requests.triggered(checkpoint, kind);
                     let kind = match kind {
                         Kind::Checkpoint => BarrierKind::Checkpoint,
                         Kind::Savepoint => BarrierKind::Savepoint,
@@ -440,6 +448,7 @@ impl Master {
             Action::Abort { checkpoint, reason } => {
                 run.begun.remove(&checkpoint);
                 run.post_all(|| Mail::Aborted(checkpoint));
+                self.requests.given_up(checkpoint, &reason);
                 self.shared.update(|report| {
                     report.checkpoints_failed += 1;
                     report.failure = Some(reason);
@@ -447,10 +456,7 @@ impl Master {
             }
             Action::FailJob { reason } => self.stop(now, Outcome::Failed(reason)),
             Action::WakeAt(at) => run.wake_at = Some(at),
-            Action::AllFinished => {
-                run.post_all(|| Mail::Finish);
-                self.leave(Outcome::Finished);
-            }
+            Action::AllFinished => self.finish(Outcome::Finished),
         }
     }
 
@@ -464,11 +470,14 @@ impl Master {
         let Phase::Running(run) = &mut self.phase else { return };
         let enumerators = run.begun.get(&checkpoint).map(|(_, states)| states.clone()).unwrap_or_default();
         run.publishing += 1;
+        let finished = kind == Kind::Final;
+        let kind = if finished && self.requests.drain() { Kind::Savepoint } else { kind };
         let header = Header {
             job: self.job.clone(),
             generation: self.generation,
             checkpoint,
             kind,
+            finished,
             created: now,
             parent: self.restored.as_ref().map(|m| m.checkpoint),
             enumerators,
@@ -491,6 +500,7 @@ impl Master {
 
     fn published(&mut self, now: Timestamp, checkpoint: CheckpointId, result: Result<()>) {
         let manifest = self.manifests.remove(&checkpoint);
+        let mut stop = false;
         if let (Ok(()), Some(manifest)) = (&result, manifest) {
             let run = match &self.phase {
                 Phase::Running(run) | Phase::Stopping(run, _) => Some(run),
@@ -503,14 +513,30 @@ impl Master {
                 report.checkpoint_duration = began.map(|t| now.since(t));
                 report.checkpoint_bytes = manifest.bytes();
             });
+            stop = self.requests.completed(checkpoint, &manifest.path());
             self.restored = Some(manifest);
         }
         if let Phase::Running(run) | Phase::Stopping(run, _) = &mut self.phase {
             run.begun.remove(&checkpoint);
             run.publishing -= 1;
         }
+        if stop {
+            // Nothing follows the savepoint.
+            self.coordinate(now, Event::Stop);
+        }
         self.coordinate(now, Event::Published { checkpoint, result });
+        if stop {
+            self.finish(Outcome::Stopped);
+        }
         self.if_stopped(now);
+    }
+
+    /// Lets all tasks go when they have committed what they were told of.
+    fn finish(&mut self, outcome: Outcome) {
+        if let Phase::Running(run) = &self.phase {
+            run.post_all(|| Mail::Finish);
+            self.leave(outcome);
+        }
     }
 
     /// Steps an enumerator and does what it wants.
@@ -613,6 +639,7 @@ impl Master {
     fn after_failure(&mut self, started: Timestamp, now: Timestamp, error: Error) {
         // A fresh job whose surroundings are wrong (a path, a permission) has nothing to lose yet: it says so at once
         // instead of trying for ever in silence.
+        self.requests.attempt_failed(&error);
         let fresh = self.restored.is_none() && error.kind() == ErrorKind::Environment;
         let may_restart = error.kind().may_restart() && !fresh;
         let delay = if may_restart { self.tracker.failed(started, now) } else { None };
@@ -627,6 +654,10 @@ impl Master {
 
     fn over(&mut self, outcome: Outcome) {
         self.phase = Phase::Over;
+        if !matches!(outcome, Outcome::Failed(_)) || self.cancelled {
+            let finished = matches!(outcome, Outcome::Finished);
+            self.requests.over(self.restored.as_ref().filter(|_| finished).map(|m| m.path()).as_deref());
+        }
         match outcome {
             Outcome::Finished => self.shared.update(|report| report.status = JobStatus::Finished),
             Outcome::Failed(error) if !self.cancelled => self.shared.fail(error),

@@ -142,6 +142,8 @@ pub(crate) struct Header {
     pub(crate) generation: Generation,
     pub(crate) checkpoint: CheckpointId,
     pub(crate) kind: Kind,
+    /// Whether the job has ended with it.
+    pub(crate) finished: bool,
     pub(crate) created: Timestamp,
     pub(crate) parent: Option<CheckpointId>,
     pub(crate) enumerators: Vec<(OperatorUid, Bytes)>,
@@ -155,12 +157,11 @@ pub(crate) fn manifest(header: Header, acks: Vec<(Subtask, Stored)>) -> Manifest
             states.insert((uid, subtask.index), (handle, bytes));
         }
     }
-    let finished = header.kind == Kind::Final;
     let mut operators = Vec::new();
     for (task, _, node) in header.job.graph.operators() {
         let subtasks = (0..task.parallelism).filter_map(|index| {
             let (state, bytes) = states.remove(&(node.uid.clone(), index))?;
-            Some(SubtaskState { index, finished, state, bytes })
+            Some(SubtaskState { index, finished: header.finished, state, bytes })
         });
         operators.push(OperatorState {
             uid: node.uid.clone(),
@@ -181,7 +182,7 @@ pub(crate) fn manifest(header: Header, acks: Vec<(Subtask, Stored)>) -> Manifest
         kind: header.kind,
         created: header.created,
         parent: header.parent,
-        finished,
+        finished: header.finished,
         hashing: fingerprint_of_hashing(),
         graph: header.job.graph.fingerprint(),
         operators,

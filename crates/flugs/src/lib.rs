@@ -24,7 +24,7 @@
 //!
 //! | question | answer |
 //! | --- | --- |
-//! | how a program is put together, run, stopped and restored | [`Environment`], [`JobHandle`], [`Restore`] |
+//! | how a program is put together, run, stopped and restored | [`Environment`], [`JobHandle`], [`PendingCheckpoint`], [`Restore`] |
 //! | what can be done with a stream | [`DataStream`], and after `key_by` [`KeyedStream`] |
 //! | windows, triggers and what is made of them | [`WindowedStream`]; the kinds are in [`operators`] |
 //! | two streams at once | [`ConnectedStreams`], [`CoGroupedStreams`], [`IntervalJoined`], [`BroadcastConnectedStream`] |
@@ -41,7 +41,9 @@ pub use flugs_api::{
     SourceStream, WindowedStream,
 };
 pub use flugs_batch::{CompactString, Data, Key, Record, Records, data};
-pub use flugs_cluster::{JobHandle, JobReport, JobStatus, RestartStrategy, Restore, Runtime};
+pub use flugs_cluster::{
+    JobHandle, JobReport, JobStatus, PendingCheckpoint, RestartStrategy, Restore, Runtime,
+};
 pub use flugs_derive::Data;
 pub use flugs_task::{DeadLetter, Metrics, OnMalformed, WatermarkGenerator, WatermarkStrategy};
 pub use flugs_types::{Error, ErrorKind, Result, Timestamp};

@@ -245,8 +245,8 @@ impl SimulatedCluster {
     /// What users ask for now and then.
     fn ask(&self, job: &JobHandle) {
         match self.draw(2_000) {
-            0 | 1 => job.trigger_checkpoint(),
-            2 => job.trigger_savepoint(),
+            0 | 1 => drop(job.trigger_checkpoint()),
+            2 => drop(job.trigger_savepoint()),
             _ => {}
         }
     }

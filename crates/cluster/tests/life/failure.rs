@@ -152,6 +152,28 @@ fn a_last_commit_that_fails_is_made_by_the_next_attempt() {
 }
 
 #[test]
+fn a_stop_whose_last_commit_fails_is_made_by_the_next_attempt() {
+    let sink = MemorySink::new();
+    let mut parts = Parts::new(numbers(None, Some(20_000.0)), &sink);
+    parts.sink = Arc::new(Reluctant { sink: sink.clone(), fails: Arc::new(AtomicU32::new(1)) });
+    let store = Arc::default();
+    let mut options = options(&store);
+    options.checkpoints.interval = None;
+    options.restart = at_once(5);
+    let job = submit(&Runtime::with_workers(2), parts.job(), options);
+    job.wait_until(SOON, |report| report.status == JobStatus::Running);
+    std::thread::park_timeout(Duration::from_millis(20));
+    let path = job.stop_with_savepoint(false).wait().unwrap();
+    let report = job.wait().unwrap();
+    assert_eq!((report.status, report.restarts), (JobStatus::Canceled, 1));
+    let newest = flugs_checkpoint::catalog::latest(store.as_ref(), "life").unwrap();
+    assert_eq!(newest.map(|m| m.path()), Some(path));
+    let rows = sorted(&sink);
+    assert_eq!(rows.len(), sink.len());
+    assert!(!rows.is_empty() && rows.windows(2).all(|two| two[0] < two[1]), "each once");
+}
+
+#[test]
 fn a_last_commit_that_fails_for_good_is_no_success() {
     let sink = MemorySink::new();
     let mut parts = Parts::new(numbers(Some(10), None), &sink);
