@@ -1,11 +1,13 @@
 //! The coordinator of a job: deploys its tasks, runs its checkpoints, restarts it after failures.
 //!
 //! [`Runtime`] is what jobs run on: a scheduler, background threads, a clock. [`submit`] starts a job there; its
-//! coordinator ([`master`](self)) is itself a task of the scheduler, so an idle job costs nothing. This crate does not know
-//! which operators, connectors or stores exist.
+//! coordinator ([`master`](self)) is itself a task of the scheduler, so an idle job costs nothing. What happens to a job is told
+//! through `tracing`, under the target `flugs`. This crate does not know which operators, connectors or stores exist.
 
+mod attempt;
 mod deploy;
 mod enumerators;
+mod events;
 mod handle;
 mod inbox;
 mod job;

@@ -10,8 +10,10 @@
 //! certain which checkpoint is the newest. Decisions are made by pure parts (the checkpoint coordinator, enumerators,
 //! the restart tracker); this file carries them out.
 
+use crate::attempt::{Outcome, Run};
 use crate::deploy::{Deployment, Plan};
 use crate::enumerators::{Discovery, Enumerators};
+use crate::events;
 use crate::handle::{JobHandle, JobStatus, Request, Shared};
 use crate::inbox::{Inbox, Message, Reports};
 use crate::job::{JobOptions, JobSpec};
@@ -20,14 +22,11 @@ use crate::requests::Requests;
 use crate::restart::RestartTracker;
 use crate::runtime::Runtime;
 use crate::snapshots::{self, Header, StateFiles, Stored, Uploader};
-use bytes::Bytes;
 use flugs_batch::{Barrier, BarrierKind};
 use flugs_checkpoint::{Action, Coordinator, Event, Kind, Manifest, Subtask, catalog};
 use flugs_connector::EnumeratorEvent;
-use flugs_task::{Mail, Mailbox, Obituary, Step, SubtaskRef, Task, TaskEvent};
-use flugs_types::{
-    Attempt, CheckpointId, Error, ErrorKind, Generation, OperatorUid, Result, Timestamp, guarded,
-};
+use flugs_task::{Mail, Obituary, Step, SubtaskRef, Task, TaskEvent};
+use flugs_types::{Attempt, CheckpointId, Error, ErrorKind, Generation, Result, Timestamp, guarded};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,44 +77,6 @@ enum Phase {
     /// Until the restart.
     Pausing(Timestamp),
     Over,
-}
-
-enum Outcome {
-    Finished,
-    Failed(Error),
-    Canceled,
-    /// A savepoint was the last that was asked of it.
-    Stopped,
-}
-
-impl Outcome {
-    /// Whether all that the newest checkpoint covers is committed now: a last commit that fails makes it a failure.
-    fn ends_with_commits(&self) -> bool {
-        matches!(self, Outcome::Finished | Outcome::Stopped)
-    }
-}
-
-/// One attempt.
-struct Run {
-    /// In order, so that equal runs post in equal order.
-    mailboxes: BTreeMap<SubtaskRef, Mailbox>,
-    alive: HashSet<SubtaskRef>,
-    starting: HashSet<SubtaskRef>,
-    /// Those that were drained before all had started: the coordinator hears of them then.
-    drained_early: Vec<Subtask>,
-    coordinator: Coordinator<Stored>,
-    enumerators: Enumerators,
-    /// Checkpoints under way: when they began and what the enumerators' states were.
-    begun: BTreeMap<CheckpointId, (Timestamp, Vec<(OperatorUid, Bytes)>)>,
-    started: Timestamp,
-    wake_at: Option<Timestamp>,
-    publishing: usize,
-}
-
-impl Run {
-    fn post_all(&self, mail: impl Fn() -> Mail) {
-        self.mailboxes.values().for_each(|m| m.post(mail()));
-    }
 }
 
 struct Master {
@@ -174,9 +135,10 @@ impl Task for Master {
     }
 
     fn obituary(&self) -> Obituary {
-        let shared = self.shared.clone();
+        let (shared, job) = (self.shared.clone(), self.job.clone());
         Box::new(move |event| {
             if let TaskEvent::Failed(error) = event {
+                events::failed(&job.graph.name, &error);
                 shared.fail(error);
             }
         })
@@ -255,6 +217,8 @@ impl Master {
 
     fn prepared(&mut self, prepared: Prepared) {
         self.generation = prepared.generation;
+        let restored = prepared.restored.as_ref().map(|(manifest, _)| manifest);
+        events::prepared(&self.job.graph.name, self.generation, restored);
         self.next_checkpoint = prepared.next_checkpoint;
         if let Some((manifest, mapping)) = prepared.restored {
             self.shared.update(|report| {
@@ -379,6 +343,8 @@ impl Master {
         }
         let subtasks = run.mailboxes.keys().map(|s| Subtask { task: s.task, index: s.index }).collect();
         let drained = std::mem::take(&mut run.drained_early);
+        let (job, tasks) = (&self.job.graph.name, run.mailboxes.len());
+        events::running(job, self.attempt, tasks, self.restored.as_deref());
         self.shared.update(|report| {
             report.status = JobStatus::Running;
             report.running_since.get_or_insert(now);
@@ -449,6 +415,7 @@ impl Master {
                 run.begun.remove(&checkpoint);
                 run.post_all(|| Mail::Aborted(checkpoint));
                 self.requests.given_up(checkpoint, &reason);
+                events::given_up(&self.job.graph.name, checkpoint, &reason);
                 self.shared.update(|report| {
                     report.checkpoints_failed += 1;
                     report.failure = Some(reason);
@@ -506,11 +473,12 @@ impl Master {
                 Phase::Running(run) | Phase::Stopping(run, _) => Some(run),
                 _ => None,
             };
-            let began = run.and_then(|r| r.begun.get(&checkpoint)).map(|(t, _)| *t);
+            let took = run.and_then(|r| r.begun.get(&checkpoint)).map(|(began, _)| now.since(*began));
+            events::completed(&self.job.graph.name, &manifest, took);
             self.shared.update(|report| {
                 report.checkpoints += 1;
                 report.checkpoint = Some(checkpoint);
-                report.checkpoint_duration = began.map(|t| now.since(t));
+                report.checkpoint_duration = took;
                 report.checkpoint_bytes = manifest.bytes();
             });
             stop = self.requests.completed(checkpoint, &manifest.path());
@@ -644,6 +612,7 @@ impl Master {
         let may_restart = error.kind().may_restart() && !fresh;
         let delay = if may_restart { self.tracker.failed(started, now) } else { None };
         let Some(delay) = delay else { return self.over(Outcome::Failed(error)) };
+        events::restarting(&self.job.graph.name, self.attempt, self.restored.as_deref(), delay, &error);
         self.shared.update(|report| {
             report.status = JobStatus::Restarting;
             report.restarts += 1;
@@ -654,15 +623,19 @@ impl Master {
 
     fn over(&mut self, outcome: Outcome) {
         self.phase = Phase::Over;
-        if !matches!(outcome, Outcome::Failed(_)) || self.cancelled {
-            let finished = matches!(outcome, Outcome::Finished);
-            self.requests.over(self.restored.as_ref().filter(|_| finished).map(|m| m.path()).as_deref());
-        }
-        match outcome {
-            Outcome::Finished => self.shared.update(|report| report.status = JobStatus::Finished),
-            Outcome::Failed(error) if !self.cancelled => self.shared.fail(error),
-            _ => self.shared.update(|report| report.status = JobStatus::Canceled),
-        }
+        // Who cancels a job is not told that it has failed on the way.
+        let cancelled = self.cancelled && matches!(outcome, Outcome::Failed(_));
+        let outcome = if cancelled { Outcome::Canceled } else { outcome };
+        let last = self.restored.as_deref();
+        events::over(&self.job.graph.name, &outcome, last);
+        let status = match outcome {
+            Outcome::Failed(error) => return self.shared.fail(error),
+            Outcome::Finished => JobStatus::Finished,
+            Outcome::Canceled | Outcome::Stopped => JobStatus::Canceled,
+        };
+        let finished = last.filter(|_| status == JobStatus::Finished);
+        self.requests.over(finished.map(Manifest::path).as_deref());
+        self.shared.update(|report| report.status = status);
     }
 }
 

@@ -32,6 +32,7 @@
 //! | where rows come from and go to | [`connectors`], [`formats`], [`WatermarkStrategy`] |
 //! | what rows may be | [`Data`], with its derive macro |
 //! | where checkpoints go | [`checkpoint`] |
+//! | what a job tells while it runs | [`JobReport`], [`Metrics`]; `tracing` events of its starts, failures and checkpoints under the target `flugs` |
 //! | how a job is tested | [`testing`] |
 //! | operators and sources of one's own | [`task`], [`connectors`] |
 
