@@ -1,1 +1,20 @@
-//! The built-in functions of SQL.
+//! The built-in functions of SQL with Flink's names, types and meaning, as DataFusion's function objects.
+//!
+//! [`FunctionRegistry`] knows every function by name. Conversions ([`cast`]) and exact arithmetic ([`arithmetic`]) have no
+//! names: the planner puts them where a query says `CAST` or computes with decimals.
+//!
+//! This crate knows no catalog, no plan and no stream; a function sees columns and gives a column.
+
+pub mod arithmetic;
+pub mod cast;
+mod comparison;
+mod conditional;
+mod hash;
+mod math;
+mod registry;
+mod string;
+mod support;
+pub mod table;
+
+pub use registry::{Category, FunctionDoc, FunctionKind, FunctionRegistry};
+pub use table::TableFunction;
