@@ -121,6 +121,15 @@ pub(super) fn is_manifest(path: &str) -> bool {
     path.rsplit_once('/').is_some_and(|(_, name)| name == MANIFEST)
 }
 
+/// Whether a file is state that [`state_path`] named, by its name.
+pub(super) fn is_state(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let parts = name.strip_suffix(".run").map(|name| name.split('-').collect::<Vec<_>>());
+    let Some([uid, subtask, attempt]) = parts.as_deref() else { return false };
+    let is_hash = uid.len() == 16 && uid.bytes().all(|b| b.is_ascii_hexdigit());
+    is_hash && number(subtask).is_some() && number(attempt).is_some()
+}
+
 fn number(text: &str) -> Option<u64> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
@@ -153,7 +162,10 @@ mod tests {
         assert_eq!(folder_of(&manifest), Some(folder));
         let state = state_path("a b", CheckpointId(42), Generation(3), &OperatorUid::new("u"), 7, Attempt(2));
         assert!(state.starts_with("a=20b/chk-0000000042-3/") && state.ends_with("-7-2.run"), "{state}");
-        assert!(!is_manifest(&state));
+        assert!(!is_manifest(&state) && is_state(&state) && !is_state(&manifest));
+        for other in ["j/chk-1-1/core", "j/chk-1-1/x-7-2.run", "j/chk-1-1/0123456789abcdef-7.run", "a.run"] {
+            assert!(!is_state(other), "{other}");
+        }
         assert_eq!(folder_of(&state), Some(folder));
         assert_eq!(claim_of(&generation_path("a b", Generation(12))), Some(Generation(12)));
         assert_eq!(latest_path("a b"), "a=20b/latest");

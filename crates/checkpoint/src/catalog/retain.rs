@@ -51,7 +51,7 @@ pub fn retain(store: &dyn BlobStore, job: &str, keep: usize) -> Result<Retained>
     }
     let mut removed = Retained { manifests: dropped.len(), files: 0 };
     let is_orphan = |path: &str| {
-        !layout::is_manifest(path)
+        layout::is_state(path)
             && !needed.contains(path)
             && layout::folder_of(path).is_some_and(|folder| folder < newest)
     };
