@@ -9,5 +9,6 @@ pub mod changelog;
 pub mod join;
 pub mod over;
 pub mod rank;
+pub mod row;
 pub mod sort;
 pub mod window;
