@@ -3,6 +3,7 @@
 use crate::requests::{Answer, PendingCheckpoint, Wanted};
 use flugs_task::Metrics;
 use flugs_types::{CheckpointId, Error, Result, Timestamp};
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,7 +35,23 @@ impl JobStatus {
     }
 }
 
-/// What is known of a job at a moment.
+/// In words, as it stands in a sentence about the job.
+impl fmt::Display for JobStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JobStatus::Created => "starting",
+            JobStatus::Running => "running",
+            JobStatus::Failing => "failing",
+            JobStatus::Restarting => "waiting to be started again",
+            JobStatus::Cancelling => "being stopped",
+            JobStatus::Finished => "finished",
+            JobStatus::Failed => "failed",
+            JobStatus::Canceled => "cancelled",
+        })
+    }
+}
+
+/// What is known of a job at a moment. Displays as a small table in words, a line for each thing there is to say.
 #[derive(Debug, Clone)]
 pub struct JobReport {
     /// Where it is in its life.
@@ -59,6 +76,39 @@ pub struct JobReport {
     pub failure: Option<String>,
     /// When all tasks ran first.
     pub running_since: Option<Timestamp>,
+}
+
+impl fmt::Display for JobReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = |name: &str, value: fmt::Arguments<'_>| writeln!(f, "{name:<19} {value}");
+        line("status", format_args!("{}", self.status))?;
+        if let Some(since) = self.running_since {
+            line("running since", format_args!("{since}"))?;
+        }
+        if let Some(from) = self.restored_from {
+            line("restored from", format_args!("checkpoint {from}"))?;
+        }
+        if self.restarts > 0 {
+            line("restarts", format_args!("{}", self.restarts))?;
+        }
+        line(
+            "checkpoints",
+            format_args!("{} completed, {} failed", self.checkpoints, self.checkpoints_failed),
+        )?;
+        if let Some(newest) = self.checkpoint {
+            let bytes = self.checkpoint_bytes;
+            match self.checkpoint_duration {
+                Some(took) => {
+                    line("newest checkpoint", format_args!("{newest}, {bytes} bytes, took {took:?}"))?
+                }
+                None => line("newest checkpoint", format_args!("{newest}, from an earlier run"))?,
+            }
+        }
+        if let Some(failure) = &self.failure {
+            line("last failure", format_args!("{failure}"))?;
+        }
+        Ok(())
+    }
 }
 
 pub(crate) struct Shared {
@@ -239,5 +289,39 @@ impl JobHandle {
             .wait_timeout_while(state, timeout, wait)
             .unwrap_or_else(PoisonError::into_inner);
         state.report.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_a_table_in_words() {
+        let mut report = Shared::new().lock().report.clone();
+        assert_eq!(
+            report.to_string(),
+            "status              starting\ncheckpoints         0 completed, 0 failed\n"
+        );
+        report.status = JobStatus::Running;
+        report.running_since = Some(Timestamp::from_secs(60));
+        report.restored_from = Some(CheckpointId(6));
+        report.checkpoint = Some(CheckpointId(7));
+        assert!(report.to_string().contains("newest checkpoint   7, from an earlier run\n"), "{report}");
+        report.checkpoint = Some(CheckpointId(9));
+        report.checkpoint_duration = Some(Duration::from_millis(12));
+        report.checkpoint_bytes = 4096;
+        report.failure = Some("user function failed: no".to_owned());
+        (report.restarts, report.checkpoints, report.checkpoints_failed) = (1, 2, 3);
+        let lines = [
+            "status              running",
+            "running since       1970-01-01T00:01:00Z",
+            "restored from       checkpoint 6",
+            "restarts            1",
+            "checkpoints         2 completed, 3 failed",
+            "newest checkpoint   9, 4096 bytes, took 12ms",
+            "last failure        user function failed: no\n",
+        ];
+        assert_eq!(report.to_string(), lines.join("\n"));
     }
 }
