@@ -2,6 +2,7 @@
 
 use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
+use crate::windowed::refuse_silence;
 use flugs_batch::{Data, Either, Key};
 use flugs_operators::{
     CoGroupFunction, CoGroupOperator, DefaultTrigger, KeySelector, OutputTag, TimeWindow, Trigger,
@@ -55,7 +56,8 @@ impl<L: Data, R: Data, F1, F2> CoGrouping<L, R, F1, F2> {
         assigner: W,
     ) -> CoGroupedStreams<L, R, F1, F2, W> {
         let trigger = assigner.default_trigger();
-        CoGroupedStreams { sides: self, assigner, trigger, lateness: Duration::ZERO }
+        let silent = trigger == DefaultTrigger::Never;
+        CoGroupedStreams { sides: self, assigner, trigger, lateness: Duration::ZERO, silent }
     }
 }
 
@@ -68,6 +70,8 @@ pub struct CoGroupedStreams<L, R, F1, F2, W, G = DefaultTrigger> {
     assigner: W,
     trigger: G,
     lateness: Duration,
+    /// Whether nothing would ever fire.
+    silent: bool,
 }
 
 impl<L, R, K, F1, F2, W, G> CoGroupedStreams<L, R, F1, F2, W, G>
@@ -87,7 +91,7 @@ where
         trigger: H,
     ) -> CoGroupedStreams<L, R, F1, F2, W, H> {
         let CoGroupedStreams { sides, assigner, lateness, .. } = self;
-        CoGroupedStreams { sides, assigner, trigger, lateness }
+        CoGroupedStreams { sides, assigner, trigger, lateness, silent: false }
     }
 
     /// Keeps event-time windows for this long after their end, and gives a new result for each row that comes meanwhile.
@@ -133,7 +137,10 @@ where
         P: CoGroupFunction<K, L, R>,
         P::Out: Data,
     {
-        let CoGroupedStreams { sides, assigner, trigger, lateness } = self;
+        let CoGroupedStreams { sides, assigner, trigger, lateness, silent } = self;
+        if silent {
+            refuse_silence(sides.left.0.environment());
+        }
         let ((left, key), (right, key2)) = (sides.left, sides.right);
         left.transform_two(&right, name, true, move || {
             let (assigner, trigger) = (assigner.clone(), trigger.clone());

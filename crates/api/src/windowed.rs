@@ -2,6 +2,7 @@
 
 mod results;
 
+use crate::environment::Environment;
 use crate::keyed::KeyedStream;
 use crate::stream::DataStream;
 use flugs_batch::{Data, Key};
@@ -11,6 +12,14 @@ use flugs_operators::{
 };
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Windows that never end were given no trigger.
+pub(crate) fn refuse_silence(env: &Environment) {
+    env.mistaken(
+        "windows that never end have no trigger: they would never give a result",
+        "give global windows a trigger, such as CountTrigger, or use GlobalWindows::end_of_stream()",
+    );
+}
 
 type Build<T, F, G> = Arc<dyn Fn(F) -> WindowBuilder<T, F, G> + Send + Sync>;
 
@@ -22,6 +31,8 @@ pub struct WindowedStream<T, F, G = DefaultTrigger> {
     stream: DataStream<T>,
     key: F,
     build: Build<T, F, G>,
+    /// Whether nothing would ever fire.
+    silent: bool,
 }
 
 impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, K, F> {
@@ -49,7 +60,9 @@ impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, 
     /// # Ok(()) }
     /// ```
     pub fn window(&self, assigner: impl WindowAssigner<T> + Clone + Sync) -> WindowedStream<T, F> {
-        self.windowed(move |key| WindowBuilder::new(key, assigner.clone()))
+        let silent = assigner.default_trigger() == DefaultTrigger::Never;
+        let windows = self.windowed(move |key| WindowBuilder::new(key, assigner.clone()));
+        WindowedStream { silent, ..windows }
     }
 
     /// Groups each `size` rows of a key.
@@ -66,7 +79,12 @@ impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, 
         &self,
         build: impl Fn(F) -> WindowBuilder<T, F, G> + Send + Sync + 'static,
     ) -> WindowedStream<T, F, G> {
-        WindowedStream { stream: self.partitioned().clone(), key: self.key().clone(), build: Arc::new(build) }
+        WindowedStream {
+            stream: self.partitioned().clone(),
+            key: self.key().clone(),
+            build: Arc::new(build),
+            silent: false,
+        }
     }
 }
 
@@ -107,14 +125,15 @@ where
         self,
         change: impl Fn(WindowBuilder<T, F, G>) -> WindowBuilder<T, F, H> + Send + Sync + 'static,
     ) -> WindowedStream<T, F, H> {
-        let build = self.build;
-        WindowedStream { stream: self.stream, key: self.key, build: Arc::new(move |key| change(build(key))) }
+        let WindowedStream { stream, key, build, silent } = self;
+        WindowedStream { stream, key, build: Arc::new(move |key| change(build(key))), silent }
     }
 
     /// Puts this trigger in the place of the assigner's.
     #[must_use]
     pub fn trigger<H: Trigger<T> + Clone + Sync>(self, trigger: H) -> WindowedStream<T, F, H> {
-        self.change(move |windows| windows.trigger(trigger.clone()))
+        let windows = self.change(move |windows| windows.trigger(trigger.clone()));
+        WindowedStream { silent: false, ..windows }
     }
 
     /// Removes rows before or after the function sees them.
@@ -158,6 +177,9 @@ where
         name: &str,
         finish: impl Fn(WindowBuilder<T, F, G>) -> WindowedOperator<T, O> + Send + Sync + 'static,
     ) -> DataStream<O> {
+        if self.silent {
+            refuse_silence(self.stream.environment());
+        }
         let (key, build) = (self.key, self.build);
         self.stream.transform(name, true, move || finish(build(key.clone())))
     }

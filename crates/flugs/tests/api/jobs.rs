@@ -27,10 +27,8 @@ fn counting(
     (sender, env.execute_async().unwrap())
 }
 
-fn savepoint(job: &JobHandle) {
-    let before = job.report().checkpoints;
-    job.trigger_savepoint();
-    assert!(job.wait_until(LONG, |report| report.checkpoints > before).checkpoints > before);
+fn savepoint(job: &JobHandle) -> String {
+    job.trigger_savepoint().wait_for(LONG).expect("in time").unwrap()
 }
 
 #[test]
@@ -38,12 +36,12 @@ fn savepoint_cancel_restore_drain() {
     let (store, counts) = (Arc::new(MemoryStore::default()), MemorySink::new());
     let (numbers, job) = counting(&store, Restore::No, &counts);
     [1, 4].iter().for_each(|n| numbers.send(*n).unwrap());
-    savepoint(&job);
+    let saved = savepoint(&job);
+    assert_eq!(saved, catalog::list(store.as_ref(), "counting").unwrap().pop().unwrap().path);
     job.cancel();
     assert_eq!(job.wait().unwrap().status, JobStatus::Canceled);
     assert_eq!(counts.take().values, [(1, 1), (1, 2)]);
 
-    let saved = catalog::list(store.as_ref(), "counting").unwrap().pop().unwrap().path;
     for restore in [Restore::Latest, Restore::Path(saved)] {
         let (numbers, job) = counting(&store, restore, &counts);
         numbers.send(7).unwrap();
@@ -74,6 +72,23 @@ fn programs_that_make_no_sense() {
         env.from_collection([1u64]).connect(&other).map(|n| n, |n| n).print();
     });
     assert!(strangers.contains("different environments"), "{strangers}");
+    let never = |words: String| {
+        assert!(words.contains("no trigger") && words.contains("GlobalWindows::end_of_stream()"), "{words}");
+    };
+    let keyed = |env: &Environment| env.from_collection([1u64]).key_by(|n| *n);
+    never(refused(|env| drop(keyed(env).window(GlobalWindows::new()).count().print())));
+    never(refused(|env| {
+        let windows = keyed(env).window(GlobalWindows::new()).evictor(CountEvictor::of(3));
+        windows.allowed_lateness(seconds(1)).reduce(|sum, n| *sum += n).print();
+    }));
+    never(refused(|env| {
+        keyed(env).co_group(&keyed(env)).window(GlobalWindows::new()).join(|a, b| a + b).print();
+    }));
+    let env = Environment::new("with a trigger");
+    keyed(&env).window(GlobalWindows::new()).trigger(CountTrigger::of(1)).count().print();
+    let joined = keyed(&env).co_group(&keyed(&env)).window(GlobalWindows::new());
+    joined.trigger(CountTrigger::of(1)).join(|a, b| a + b).print();
+    env.job_graph().unwrap();
     let session_of_nothing = refused(|env| {
         let windows =
             env.from_collection([1u64]).key_by(|n| *n).window(EventTimeSessionWindows::with_gap(seconds(0)));

@@ -270,14 +270,15 @@ impl CumulativeEventTimeWindows {
 
 grid_assigner!(CumulativeEventTimeWindows, EventTime, event_time, Self::check, Self::slices);
 
-/// One window for all rows of a key. It never ends, so it needs a trigger.
+/// One window for all rows of a key. It never ends, so it gives a result only when a trigger fires.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GlobalWindows {
     at_end: bool,
 }
 
 impl GlobalWindows {
-    /// A window that fires only by a trigger that is given.
+    /// A window that fires only by a trigger that is given: without one it never does, and a program is refused. For one
+    /// result at the end of a bounded input there is [`end_of_stream`](Self::end_of_stream).
     pub fn new() -> Self {
         Self::default()
     }
