@@ -14,10 +14,11 @@ impl<T: Data> DataStream<T> {
     /// Futures are polled on the task: one that needs a runtime is to be spawned there, and its handle returned.
     ///
     /// ```
+    /// # use flugs_types::Result;
     /// # use flugs_api::Environment; use flugs_connector::MemorySink; use flugs_operators::{AsyncOptions, Retry};
     /// # use std::time::Duration;
     /// # fn main() -> flugs_types::Result<()> {
-    /// async fn look_up(id: u32) -> flugs_types::Result<Vec<String>> {
+    /// async fn look_up(id: u32) -> Result<Vec<String>> {
     ///     // Ask a database, a model, a web service ...
     ///     Ok(vec![format!("user {id}")])
     /// }

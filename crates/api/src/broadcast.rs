@@ -20,11 +20,10 @@ impl<T: Data> DataStream<T> {
     /// Puts this stream and one that every subtask gets into one operator, which the next call gives.
     ///
     /// ```
-    /// use flugs_api::Environment;
-    /// use flugs_connector::MemorySink;
-    /// use flugs_operators::{BroadcastProcessFunction, BroadcastState, BroadcastStates, Collector, Context};
-    /// use flugs_types::Result;
-    ///
+    /// # use flugs_api::Environment;
+    /// # use flugs_connector::MemorySink;
+    /// # use flugs_operators::{BroadcastProcessFunction, BroadcastState, BroadcastStates, Collector, Context};
+    /// # use flugs_types::Result;
     /// /// Lets the numbers pass that are below the limit, once there is one.
     /// struct Limit {
     ///     limit: BroadcastState<(), i64>,

@@ -99,12 +99,11 @@ impl<L: Data, K: Key, F1: KeySelector<L, Key = K> + Clone + Sync> KeyedStream<L,
     /// same key.
     ///
     /// ```
-    /// use flugs_api::Environment;
-    /// use flugs_connector::MemorySink;
-    /// use flugs_operators::{Collector, KeyedContext, KeyedCoProcessFunction};
-    /// use flugs_state::{ListState, ValueState};
-    /// use flugs_types::Result;
-    ///
+    /// # use flugs_api::Environment;
+    /// # use flugs_connector::MemorySink;
+    /// # use flugs_operators::{Collector, KeyedContext, KeyedCoProcessFunction};
+    /// # use flugs_state::{ListState, ValueState};
+    /// # use flugs_types::Result;
     /// /// Adds the name of a person to each order, in whatever order they come.
     /// struct WithName {
     ///     name: ValueState<String>,

@@ -180,11 +180,10 @@ impl Environment {
     /// Starts the program and returns at once. The handle asks for savepoints, drains or cancels the job, and waits for it.
     ///
     /// ```
-    /// use flugs_api::Environment;
-    /// use flugs_cluster::JobStatus;
-    /// use flugs_connector::{MemorySink, channel_source};
-    /// use flugs_task::WatermarkStrategy;
-    ///
+    /// # use flugs_api::Environment;
+    /// # use flugs_cluster::JobStatus;
+    /// # use flugs_connector::{MemorySink, channel_source};
+    /// # use flugs_task::WatermarkStrategy;
     /// # fn main() -> flugs_types::Result<()> {
     /// let env = Environment::new("doubles");
     /// let (numbers, source) = channel_source(16);

@@ -24,10 +24,10 @@ impl<T: Data> DataStream<T> {
     /// Runs a function over the rows, with time, side outputs and operator state.
     ///
     /// ```
-    /// use flugs_api::{DataStream, Environment};
-    /// use flugs_connector::MemorySink;
-    /// use flugs_operators::{Collector, Context, OutputTag, ProcessFunction};
-    ///
+    /// # use flugs_types::Result;
+    /// # use flugs_api::{DataStream, Environment};
+    /// # use flugs_connector::MemorySink;
+    /// # use flugs_operators::{Collector, Context, OutputTag, ProcessFunction};
     /// const ODD: OutputTag<String> = OutputTag::new(0);
     ///
     /// #[derive(Clone)]
@@ -37,7 +37,7 @@ impl<T: Data> DataStream<T> {
     ///     type In = i64;
     ///     type Out = i64;
     ///
-    ///     fn process(&mut self, x: i64, _: &mut Context, out: &mut Collector<i64>) -> flugs_types::Result<()> {
+    ///     fn process(&mut self, x: i64, _: &mut Context, out: &mut Collector<i64>) -> Result<()> {
     ///         match x % 2 {
     ///             0 => out.collect(x / 2),
     ///             _ => out.side(ODD, format!("{x} is odd")),
@@ -97,12 +97,11 @@ impl<T: Data, K: Key, F: KeySelector<T, Key = K> + Clone + Sync> KeyedStream<T, 
     /// Runs a function that each subtask makes when it opens, so that the handles of its states are plain fields.
     ///
     /// ```
-    /// use flugs_api::Environment;
-    /// use flugs_connector::MemorySink;
-    /// use flugs_operators::{Collector, KeyedContext, KeyedProcessFunction, Timer};
-    /// use flugs_state::ValueState;
-    /// use flugs_types::{Result, Timestamp};
-    ///
+    /// # use flugs_api::Environment;
+    /// # use flugs_connector::MemorySink;
+    /// # use flugs_operators::{Collector, KeyedContext, KeyedProcessFunction, Timer};
+    /// # use flugs_state::ValueState;
+    /// # use flugs_types::{Result, Timestamp};
     /// /// Says how many rows a key had, at the end.
     /// struct CountAtEnd {
     ///     count: ValueState<u64>,

@@ -2,6 +2,10 @@
 //!
 //! The only crate that knows `object_store`. Calls block and are made on background threads. A store that needs an async
 //! runtime for its I/O (the clouds) brings its own; local files and memory need none.
+//!
+//! What a process that is killed while it uploads leaves is no blob and is not removed: in a folder a file whose name ends in
+//! `#` and a number, to be deleted while no job runs; in a cloud's store parts of an upload, which a rule of the bucket
+//! for incomplete uploads removes.
 
 use bytes::Bytes;
 use flugs_checkpoint::{BlobStore, BlobUpload};

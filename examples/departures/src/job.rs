@@ -150,7 +150,7 @@ fn alerts(departures: &DataStream<Departure>) -> DataStream<Alert> {
     departures
         .filter(|d| d.tailnum.as_ref().is_some_and(|t| !t.is_empty()))
         .key_by(|d| d.tailnum.clone().unwrap_or_default())
-        .process(LateAircraft::default())
+        .process_with(LateAircraft::new)
         .name("late-aircraft")
         .uid("late-aircraft")
 }

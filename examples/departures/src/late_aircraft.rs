@@ -25,16 +25,17 @@ struct Row {
 }
 
 /// See the module. Keyed by tail number.
-#[derive(Clone, Default)]
 pub struct LateAircraft {
-    handles: Option<Handles>,
-}
-
-#[derive(Clone)]
-struct Handles {
     /// Departures whose schedule event time has not come to, by schedule and flight: whether they were late.
     waiting: MapState<(Timestamp, u64), bool>,
     row: ValueState<Row>,
+}
+
+impl LateAircraft {
+    /// For a subtask that opens.
+    pub fn new(open: &mut OpenKeyed<'_, '_, String>) -> Result<Self> {
+        Ok(LateAircraft { waiting: open.map("waiting")?, row: open.value("row")? })
+    }
 }
 
 impl KeyedProcessFunction for LateAircraft {
@@ -42,19 +43,13 @@ impl KeyedProcessFunction for LateAircraft {
     type In = Departure;
     type Out = Alert;
 
-    fn open(&mut self, open: &mut OpenKeyed<'_, '_, String>) -> Result<()> {
-        self.handles = Some(Handles { waiting: open.map("waiting")?, row: open.value("row")? });
-        Ok(())
-    }
-
     fn process(
         &mut self,
         departure: Departure,
         cx: &mut KeyedContext<'_, String>,
         _: &mut Collector<'_, Alert>,
     ) -> Result<()> {
-        let Some(Handles { waiting, .. }) = &self.handles else { return Ok(()) };
-        waiting.put(cx, (departure.scheduled, departure.flight_id), departure.dep_delay > LATE_MINUTES);
+        self.waiting.put(cx, (departure.scheduled, departure.flight_id), departure.dep_delay > LATE_MINUTES);
         cx.register_event_time_timer(departure.scheduled);
         Ok(())
     }
@@ -65,7 +60,7 @@ impl KeyedProcessFunction for LateAircraft {
         cx: &mut KeyedContext<'_, String>,
         out: &mut Collector<'_, Alert>,
     ) -> Result<()> {
-        let Some(Handles { waiting, row }) = &self.handles else { return Ok(()) };
+        let LateAircraft { waiting, row } = self;
         if row.get(cx).is_some_and(|r| r.last + FORGET_AFTER <= timer.time) {
             row.clear(cx);
         }

@@ -98,10 +98,10 @@ where
     /// aggregate is kept until then.
     ///
     /// ```
-    /// use flugs_api::Environment;
-    /// use flugs_connector::MemorySink;
-    /// use flugs_operators::{Count, GlobalWindows, ProcessWindowFunction, WindowContext, WindowOutput};
-    ///
+    /// # use flugs_types::Result;
+    /// # use flugs_api::Environment;
+    /// # use flugs_connector::MemorySink;
+    /// # use flugs_operators::{Count, GlobalWindows, ProcessWindowFunction, WindowContext, WindowOutput};
     /// #[derive(Clone)]
     /// struct Report;
     ///
@@ -113,7 +113,7 @@ where
     ///         cx: &mut WindowContext<'_, char>,
     ///         counts: &[u64],
     ///         out: &mut WindowOutput<'_, String>,
-    ///     ) -> flugs_types::Result<()> {
+    ///     ) -> Result<()> {
     ///         counts.iter().for_each(|count| out.collect(format!("{}: {count}", cx.key())));
     ///         Ok(())
     ///     }

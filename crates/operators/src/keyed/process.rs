@@ -12,7 +12,10 @@ use flugs_types::Result;
 
 /// A function over the rows of a keyed stream, with state, timers and side outputs (Flink: `KeyedProcessFunction`).
 ///
-/// State is that of the row's key. Handles are minted in [`open`](Self::open); see also [`KeyedProcess::opened_by`].
+/// State is that of the row's key. Its handles are best made before the function is, so that they are plain fields of it:
+/// `KeyedStream::process_with` (and [`KeyedProcess::opened_by`]) calls a closure that opens them and makes the function.
+/// `KeyedStream::process` takes a function that is there already, which gets its handles in [`open`](Self::open) and
+/// has to keep them as options.
 pub trait KeyedProcessFunction: Send + 'static {
     /// The key.
     type Key: Key;

@@ -14,7 +14,8 @@ handle! {
 }
 
 impl<T: Data> ValueState<T> {
-    /// The value.
+    /// The value. It is borrowed from `access`, so copy (or clone) it where the function's context is used again while it is
+    /// needed: `state.get(cx).copied()`.
     pub fn get<'s, K: Key>(&self, access: &'s mut KeyedAccess<'_, K>) -> Option<&'s T> {
         let (cell, hash, key, time) = access.cell::<ValueCell<K, T>>(self.index);
         cell.get(hash, key, time)
