@@ -5,6 +5,8 @@
 //! encodes one record at a time; files, sockets and queues take any of them. This crate knows nothing of files,
 //! sockets, splits or tasks, and no memory here grows with the length of a record beyond a stated bound.
 
+#[cfg(feature = "arrow")]
+pub mod columns;
 mod csv;
 mod cutter;
 mod feed;

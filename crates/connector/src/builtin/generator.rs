@@ -20,6 +20,24 @@ const BLOCK: u64 = 4096;
 const INDEXES_PER_ROW: u64 = 64;
 
 type Fill<T> = dyn Fn(Range<u64>, &mut Records<T>) + Send + Sync;
+type FillWhole<T> = dyn Fn(&[Range<u64>], &mut Records<T>) -> Result<()> + Send + Sync;
+
+/// How rows are made of numbers.
+enum Rows<T> {
+    /// Of each range of a poll by itself.
+    Ranges(Arc<Fill<T>>),
+    /// Of all ranges of a poll at once, which have so many numbers at most.
+    Whole(Arc<FillWhole<T>>, u64),
+}
+
+impl<T> Clone for Rows<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Rows::Ranges(fill) => Rows::Ranges(fill.clone()),
+            Rows::Whole(fill, numbers) => Rows::Whole(fill.clone(), *numbers),
+        }
+    }
+}
 
 /// A source of `f(0), f(1), f(2), ...`, as Flink's `DataGeneratorSource`.
 ///
@@ -33,7 +51,7 @@ type Fill<T> = dyn Fn(Range<u64>, &mut Records<T>) + Send + Sync;
 /// caught up: its watermark follows the lowest number not yet read. That one is the split which was furthest
 /// behind when splits were added, so whatever watermark it was restored with, no row comes late by it.
 pub struct GeneratorSource<T> {
-    fill: Arc<Fill<T>>,
+    rows: Rows<T>,
     count: Option<u64>,
     rate: Option<f64>,
     block: Option<u64>,
@@ -71,8 +89,21 @@ impl<T: Record> GeneratorSource<T> {
         count: Option<u64>,
         fill: impl Fn(Range<u64>, &mut Records<T>) + Send + Sync + 'static,
     ) -> Self {
-        let batch_rows = super::batch_rows::<T>();
-        GeneratorSource { fill: Arc::new(fill), count, rate: None, block: None, batch_rows }
+        Self::of_rows(count, Rows::Ranges(Arc::new(fill)))
+    }
+
+    /// For items that are whole batches themselves: `fill` is called once a poll with all ranges that fall to it, in
+    /// order, at most `numbers` numbers together, and adds the item made of them, or none. An error fails the job.
+    pub fn chunks(
+        count: Option<u64>,
+        numbers: u32,
+        fill: impl Fn(&[Range<u64>], &mut Records<T>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of_rows(count, Rows::Whole(Arc::new(fill), u64::from(numbers.max(1))))
+    }
+
+    fn of_rows(count: Option<u64>, rows: Rows<T>) -> Self {
+        GeneratorSource { rows, count, rate: None, block: None, batch_rows: super::batch_rows::<T>() }
     }
 
     /// Emits so many numbers a second over all readers together: number `i` is due `i / rate` seconds after the
@@ -120,7 +151,7 @@ impl<T: Record> Source for GeneratorSource<T> {
     fn reader(&self, context: ReaderContext) -> Result<Box<dyn SourceReader<T>>> {
         self.check()?;
         Ok(Box::new(Reader {
-            fill: self.fill.clone(),
+            rows: self.rows.clone(),
             end: self.count.unwrap_or(INDEX_MAX).min(INDEX_MAX),
             pace: self.rate.map(Pace::new),
             batch_rows: self.batch_rows,
@@ -145,7 +176,7 @@ struct Speaker {
 }
 
 struct Reader<T> {
-    fill: Arc<Fill<T>>,
+    rows: Rows<T>,
     /// Numbers end before this.
     end: u64,
     pace: Option<Pace>,
@@ -161,6 +192,26 @@ struct Reader<T> {
 impl<T: Record> Reader<T> {
     /// The rows of the next due numbers.
     fn next_batch(&mut self, limit: u64) -> Result<Records<T>> {
+        match self.rows.clone() {
+            Rows::Ranges(fill) => self.next_ranges(limit, &*fill),
+            Rows::Whole(fill, numbers) => self.next_whole(limit, &*fill, numbers),
+        }
+    }
+
+    fn next_whole(&mut self, limit: u64, fill: &FillWhole<T>, numbers: u64) -> Result<Records<T>> {
+        let (mut ranges, mut left) = (Vec::new(), numbers);
+        while let Some(range) = self.cursor.take(limit, left) {
+            left -= range.end - range.start;
+            ranges.push(range);
+        }
+        let mut rows = Records::new();
+        if !ranges.is_empty() {
+            fill(&ranges, &mut rows)?;
+        }
+        Ok(rows)
+    }
+
+    fn next_ranges(&mut self, limit: u64, fill: &Fill<T>) -> Result<Records<T>> {
         let Some(next) = self.cursor.next().filter(|&next| next < limit) else { return Ok(Records::new()) };
         let room = usize::try_from(limit - next).unwrap_or(usize::MAX).min(self.batch_rows);
         let mut rows = Records::with_capacity(room);
@@ -170,7 +221,7 @@ impl<T: Record> Reader<T> {
             let max = budget.min((self.batch_rows - rows.len()) as u64);
             let Some(range) = self.cursor.take(limit, max) else { break };
             budget -= range.end - range.start;
-            (self.fill)(range, &mut rows);
+            fill(range, &mut rows);
         }
         if rows.values.len() != rows.times.len() {
             let (values, times) = (rows.values.len(), rows.times.len());

@@ -7,7 +7,8 @@ use std::fmt::{self, Debug, Display, Write as _};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Format<T> = dyn Fn(&T, &mut String) + Send + Sync;
+/// Adds the lines of an item, each with the prefix before it.
+type Format<T> = dyn Fn(&T, &str, &mut String) + Send + Sync;
 
 /// Prints each row on a line, as Flink's `print()`: with the prefix `name:subtask> ` where the sink has a name and
 /// is parallel, `name> ` or `subtask> ` where one of them holds (subtasks count from 1), and none otherwise.
@@ -68,7 +69,16 @@ impl<T: Record> PrintSink<T> {
 
     /// Prints what `format` adds to the line, to standard output.
     pub fn format(format: impl Fn(&T, &mut String) + Send + Sync + 'static) -> Self {
-        PrintSink { format: Arc::new(format), name: String::new(), output: Output::Stdout }
+        Self::lines(move |row, prefix, lines| {
+            lines.push_str(prefix);
+            format(row, lines);
+            lines.push('\n');
+        })
+    }
+
+    /// For items that are printed on any number of lines: `lines` adds them, each with the prefix before it and its line end.
+    pub fn lines(lines: impl Fn(&T, &str, &mut String) + Send + Sync + 'static) -> Self {
+        PrintSink { format: Arc::new(lines), name: String::new(), output: Output::Stdout }
     }
 
     /// Puts a name in front of each line.
@@ -125,9 +135,7 @@ impl<T: Record> SinkWriter<T> for Writer<T> {
     fn write(&mut self, rows: Records<T>) -> Result<()> {
         self.lines.clear();
         for row in &rows.values {
-            self.lines.push_str(&self.prefix);
-            (self.format)(row, &mut self.lines);
-            self.lines.push('\n');
+            (self.format)(row, &self.prefix, &mut self.lines);
         }
         self.output.write(&self.lines).map_err(|e| {
             Error::environment("rows cannot be printed")

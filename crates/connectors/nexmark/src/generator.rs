@@ -16,7 +16,7 @@ const SHUFFLE: u64 = 953;
 
 /// Makes events from their numbers. It holds 2 MiB of shared strings.
 pub struct Generator {
-    seed: u64,
+    pub(crate) seed: u64,
     rate: u64,
     base_ms: i64,
     group: u64,
@@ -73,7 +73,7 @@ impl Generator {
     }
 
     #[inline(always)]
-    fn base(&self, id: u64, time_ms: i64) -> Base<'_> {
+    pub(crate) fn base(&self, id: u64, time_ms: i64) -> Base<'_> {
         Base { generator: self, id, draws: Draws::of_event(self.seed, id), time_ms }
     }
 
@@ -137,7 +137,7 @@ impl Generator {
 
     /// Consecutive ids of a kind, all of one cycle, that stand from `index` on; and the next index to look at.
     #[inline(always)]
-    fn run_of(&self, kind: &Range<u64>, index: u64, end: u64) -> (Range<u64>, u64) {
+    pub(crate) fn run_of(&self, kind: &Range<u64>, index: u64, end: u64) -> (Range<u64>, u64) {
         if self.group > 1 {
             let id = self.id_at(index);
             let ids = if kind.contains(&(id % CYCLE)) { id..id + 1 } else { id..id };
@@ -149,7 +149,7 @@ impl Generator {
     }
 
     #[inline(always)]
-    fn times_from(&self, id: u64) -> Times {
+    pub(crate) fn times_from(&self, id: u64) -> Times {
         let scaled = id.wrapping_mul(1000);
         Times {
             rate: self.rate,
@@ -167,7 +167,7 @@ pub(crate) const AUCTION_IDS: Range<u64> = PERSONS..PERSONS + AUCTIONS;
 pub(crate) const BID_IDS: Range<u64> = PERSONS + AUCTIONS..CYCLE;
 
 /// The times of consecutive events, by addition instead of division.
-struct Times {
+pub(crate) struct Times {
     rate: u64,
     next_ms: i64,
     /// What the division left, in units of `1 / rate`.
@@ -178,7 +178,7 @@ struct Times {
 
 impl Times {
     #[inline(always)]
-    fn next_ms(&mut self) -> i64 {
+    pub(crate) fn next_ms(&mut self) -> i64 {
         let time_ms = self.next_ms;
         let rest = self.rest + self.step_rest;
         let carry = rest >= self.rate;

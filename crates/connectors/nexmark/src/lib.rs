@@ -14,6 +14,8 @@ mod price;
 mod random;
 mod raw;
 mod source;
+#[cfg(feature = "table")]
+pub mod table;
 mod text;
 
 pub use event::{Auction, Bid, Event, Person};

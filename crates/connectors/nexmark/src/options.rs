@@ -36,7 +36,7 @@ impl Default for NexmarkOptions {
     }
 }
 
-const KEYS: [&str; 6] =
+pub(crate) const KEYS: [&str; 6] =
     ["events.num", "events.rate", "emit.rate", "seed", "base-time.ms", "out-of-order.group"];
 
 /// So many events at most, so that their times fit into 64 bits in milliseconds.

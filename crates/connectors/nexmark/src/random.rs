@@ -21,7 +21,7 @@ pub(crate) fn below(draw: u64, n: u64) -> u64 {
 
 /// A place in a sequence of draws. The state advances by a constant, so draws can be skipped or looked at in
 /// any order for the price of an addition.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Draws(u64);
 
 impl Draws {

@@ -23,23 +23,19 @@ impl<'a> RawBid<'a> {
     /// Id of the auction: 1 time in 2 a hot one.
     #[inline(always)]
     pub fn auction(&self) -> u64 {
-        let draws = self.base.draws;
-        let (hot, cold) = (self.cycle.hot_auction, self.cycle.any_auction(draws.peek(1)));
-        FIRST_ID + select_unpredictable(self.is_auction_hot(), hot, cold)
+        auction(self.base.draws, &self.cycle)
     }
 
     /// Id of the person who bids: 3 times in 4 the hot one.
     #[inline(always)]
     pub fn bidder(&self) -> u64 {
-        let draws = self.after_auction();
-        let (hot, cold) = (self.cycle.hot_person + 1, self.cycle.any_person(draws.peek(1)));
-        FIRST_ID + select_unpredictable(is_bidder_hot(draws), hot, cold)
+        bidder(after_auction(self.base.draws), &self.cycle)
     }
 
     /// The price, 100 to 100 million.
     #[inline(always)]
     pub fn price(&self) -> u64 {
-        self.base.generator.prices.of(self.after_bidder().peek(0))
+        self.base.generator.prices.of(price_draw(self.after_bidder()))
     }
 
     /// The channel by which the bid came.
@@ -70,34 +66,67 @@ impl<'a> RawBid<'a> {
     }
 
     #[inline(always)]
-    fn is_auction_hot(&self) -> bool {
-        below(self.base.draws.peek(0), 2) > 0
-    }
-
-    #[inline(always)]
-    fn after_auction(&self) -> Draws {
-        self.base.draws.skip_either(self.is_auction_hot(), 1, 2)
-    }
-
-    #[inline(always)]
     fn after_bidder(&self) -> Draws {
-        let draws = self.after_auction();
-        draws.skip_either(is_bidder_hot(draws), 1, 2)
+        after_bidder(after_auction(self.base.draws))
     }
 
     #[inline(always)]
     pub(crate) fn channel_spans(&self) -> Channel {
-        let draws = self.after_bidder();
-        let is_hot = below(draws.peek(1), 2) > 0;
-        let draw = draws.peek(2);
-        let channel = select_unpredictable(is_hot, below(draw, HOT), HOT + below(draw, COLD));
-        self.base.generator.pools.channel(channel)
+        self.base.generator.pools.channel(channel(self.after_bidder()))
     }
 
     #[inline(always)]
     pub(crate) fn extra_span(&self) -> Span {
-        filler(self.after_bidder().skip(3), SIZE, AVERAGE_SIZE)
+        extra(self.after_bidder())
     }
+}
+
+/// From the bid's first draw on.
+#[inline(always)]
+pub(crate) fn auction(draws: Draws, cycle: &Cycle) -> u64 {
+    let (hot, cold) = (cycle.hot_auction, cycle.any_auction(draws.peek(1)));
+    FIRST_ID + select_unpredictable(is_auction_hot(draws), hot, cold)
+}
+
+#[inline(always)]
+pub(crate) fn after_auction(draws: Draws) -> Draws {
+    draws.skip_either(is_auction_hot(draws), 1, 2)
+}
+
+/// From the draws behind the auction on.
+#[inline(always)]
+pub(crate) fn bidder(draws: Draws, cycle: &Cycle) -> u64 {
+    let (hot, cold) = (cycle.hot_person + 1, cycle.any_person(draws.peek(1)));
+    FIRST_ID + select_unpredictable(is_bidder_hot(draws), hot, cold)
+}
+
+#[inline(always)]
+pub(crate) fn after_bidder(draws: Draws) -> Draws {
+    draws.skip_either(is_bidder_hot(draws), 1, 2)
+}
+
+/// What the price is made of, from the draws behind the bidder on; as what follows.
+#[inline(always)]
+pub(crate) fn price_draw(draws: Draws) -> u64 {
+    draws.peek(0)
+}
+
+/// The number of the channel.
+#[inline(always)]
+pub(crate) fn channel(draws: Draws) -> u64 {
+    let is_hot = below(draws.peek(1), 2) > 0;
+    let draw = draws.peek(2);
+    select_unpredictable(is_hot, below(draw, HOT), HOT + below(draw, COLD))
+}
+
+#[inline(always)]
+pub(crate) fn extra(draws: Draws) -> Span {
+    filler(draws.skip(3), SIZE, AVERAGE_SIZE)
+}
+
+#[inline(always)]
+fn is_auction_hot(draws: Draws) -> bool {
+    below(draws.peek(0), 2) > 0
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@
 //! nobody asks for is not computed at all. What a draw decides is selected, not branched on. Only texts need a loop over letters, and are asked for explicitly.
 
 mod auction;
-mod bid;
+pub(crate) mod bid;
 mod person;
 
 pub use auction::{AuctionTexts, RawAuction};

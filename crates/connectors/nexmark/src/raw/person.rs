@@ -30,8 +30,12 @@ impl<'a> RawPerson<'a> {
     /// First and last name.
     #[inline(always)]
     pub fn name(&self) -> &'a str {
-        let Base { generator, draws, .. } = self.base;
-        generator.pools.name(below(draws.peek(0), NAMES))
+        self.base.generator.pools.name(self.name_index() as u64)
+    }
+
+    #[inline(always)]
+    pub(crate) fn name_index(&self) -> usize {
+        below(self.base.draws.peek(0), NAMES) as usize
     }
 
     /// When the person registered.
@@ -88,13 +92,23 @@ impl<'a> PersonDetails<'a> {
     /// One of ten cities.
     #[inline(always)]
     pub fn city(&self) -> &'static str {
-        CITIES[below(self.draws.peek(CARD_GROUPS), CITIES.len() as u64) as usize]
+        CITIES[self.city_index()]
+    }
+
+    #[inline(always)]
+    pub(crate) fn city_index(&self) -> usize {
+        below(self.draws.peek(CARD_GROUPS), CITIES.len() as u64) as usize
     }
 
     /// One of six states, whether or not the city is in it.
     #[inline(always)]
     pub fn state(&self) -> &'static str {
-        STATES[below(self.draws.peek(CARD_GROUPS + 1), STATES.len() as u64) as usize]
+        STATES[self.state_index()]
+    }
+
+    #[inline(always)]
+    pub(crate) fn state_index(&self) -> usize {
+        below(self.draws.peek(CARD_GROUPS + 1), STATES.len() as u64) as usize
     }
 
     /// Filler: brings the person to about 200 bytes.
