@@ -1,9 +1,9 @@
 //! Batches of SQL: columns, and what each row does to the table that they describe.
 
-use crate::records::{Batch, Exchanged};
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt8Array, UInt64Array};
+use crate::records::{Batch, Exchanged, Records};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt8Array, UInt64Array};
 use arrow::compute::{concat, concat_batches, filter, filter_record_batch, take, take_record_batch};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use flugs_types::{Error, Result, RowKind};
 use std::sync::Arc;
 
@@ -159,10 +159,7 @@ impl Batch for ChangeBatch {
 impl Exchanged for ChangeBatch {
     /// What the columns hold; columns that share buffers count as if they did not.
     fn bytes(&self) -> usize {
-        let columns = self.rows.columns().iter();
-        columns
-            .map(|c| c.to_data().get_slice_memory_size().unwrap_or_else(|_| c.get_array_memory_size()))
-            .sum()
+        self.rows.columns().iter().map(column_bytes).sum()
     }
 
     fn append(&mut self, other: Self) {
@@ -173,6 +170,28 @@ impl Exchanged for ChangeBatch {
             // Both come from one sender of one stream.
             *self = ChangeBatch::concat(&both).expect("batches of a stream have one schema");
         }
+    }
+}
+
+fn column_bytes(column: &ArrayRef) -> usize {
+    let own = column.to_data().get_slice_memory_size().unwrap_or_else(|_| column.get_array_memory_size());
+    // Of views that counts the views alone.
+    own + match column.data_type() {
+        DataType::Utf8View => column.as_string_view().total_buffer_bytes_used(),
+        DataType::BinaryView => column.as_binary_view().total_buffer_bytes_used(),
+        _ => 0,
+    }
+}
+
+/// What sources of SQL give and sinks of SQL take: records that are batches.
+impl Exchanged for Records<ChangeBatch> {
+    fn bytes(&self) -> usize {
+        self.values.iter().map(Exchanged::bytes).sum()
+    }
+
+    fn append(&mut self, mut other: Self) {
+        self.values.append(&mut other.values);
+        self.times.append(&mut other.times);
     }
 }
 

@@ -5,10 +5,16 @@
 
 pub mod aggregate;
 pub mod bounded;
+pub mod bridge;
+pub mod calc;
 pub mod changelog;
+mod convert;
+pub mod edge;
 pub mod join;
 pub mod over;
 pub mod rank;
 pub mod row;
 pub mod sort;
+#[doc(hidden)]
+pub mod testing;
 pub mod window;
