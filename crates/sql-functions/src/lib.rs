@@ -15,6 +15,7 @@ mod registry;
 mod string;
 mod support;
 pub mod table;
+pub mod temporal;
 
 pub use registry::{Category, FunctionDoc, FunctionKind, FunctionRegistry};
 pub use table::TableFunction;

@@ -6,6 +6,7 @@
 use crate::support::Definition;
 use crate::table::TableFunction;
 use datafusion_expr::{AggregateUDF, ScalarUDF, WindowUDF};
+use flugs_types::{Clock, SystemClock};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -124,14 +125,20 @@ impl fmt::Debug for FunctionRegistry {
 }
 
 impl FunctionRegistry {
-    /// Every built-in function.
+    /// Every built-in function, with the system's clock.
     pub fn builtin() -> Self {
+        Self::with_clock(Arc::new(SystemClock))
+    }
+
+    /// Every built-in function. `NOW()` and its like read this clock.
+    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
         let mut registry = FunctionRegistry::default();
         crate::comparison::register(&mut registry);
         crate::conditional::register(&mut registry);
         crate::math::register(&mut registry);
         crate::string::register(&mut registry);
         crate::hash::register(&mut registry);
+        crate::temporal::register(&mut registry, &clock);
         registry
     }
 

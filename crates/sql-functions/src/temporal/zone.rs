@@ -55,7 +55,8 @@ impl Zone {
     /// A zone by its name: `Europe/Berlin`, `UTC`, `PST`, `+02:00`, `GMT-08:00`. An error where there is no such zone.
     pub fn parse(name: &str) -> Result<Zone> {
         let trimmed = name.trim();
-        let offset = ["UTC", "GMT", "UT"].iter().find_map(|prefix| trimmed.strip_prefix(prefix)).unwrap_or(trimmed);
+        let offset =
+            ["UTC", "GMT", "UT"].iter().find_map(|prefix| trimmed.strip_prefix(prefix)).unwrap_or(trimmed);
         if offset.is_empty() && !trimmed.is_empty() || offset == "Z" {
             return Ok(Zone::UTC);
         }
@@ -100,7 +101,9 @@ impl Zone {
             Kind::Fixed(offset) => format_offset(offset),
             Kind::Named(zone) => {
                 let offset = zone.offset_from_utc_datetime(&naive(instant_s));
-                offset.abbreviation().map_or_else(|| format_offset(offset.fix().local_minus_utc()), str::to_owned)
+                offset
+                    .abbreviation()
+                    .map_or_else(|| format_offset(offset.fix().local_minus_utc()), str::to_owned)
             }
         }
     }
@@ -127,7 +130,10 @@ fn parse_offset(text: &str) -> Option<i32> {
         b'-' => -1,
         _ => return None,
     };
-    let digits: String = text[1..].chars().filter(|c| *c != ':').collect();
+    let mut parts = text[1..].split(':');
+    let first = parts.next()?.to_owned();
+    // Behind a colon there are two digits.
+    let digits = parts.try_fold(first, |all, part| (part.len() == 2).then(|| all + part))?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
