@@ -1,1 +1,8 @@
-//! Top-N and deduplication.
+//! The first rows of each partition in some order, and the first or last row of each key by time.
+//!
+//! State is kept by partition, so it follows its key groups when the parallelism changes. At the end of a bounded input nothing
+//! is left to be done but for rows that wait for their time, which the last watermark lets out.
+
+mod spec;
+
+pub use spec::{DeduplicateSpec, DeduplicateTime, Keep, RankInput, RankKind, TopNSpec};

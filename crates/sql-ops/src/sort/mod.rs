@@ -1,1 +1,7 @@
-//! Order: by time, of whole bounded inputs, and limits.
+//! Rows in order, and the first of them.
+//!
+//! None of these operators is partitioned: each has one subtask, and refuses to run as one of several.
+
+mod spec;
+
+pub use spec::{LimitSpec, SortLimitSpec, SortTime, StreamSortSpec, TemporalSortSpec};
