@@ -141,6 +141,12 @@ pub trait TableSource: Send + Sync {
     /// Whether it ends.
     fn boundedness(&self) -> Boundedness;
 
+    /// Whether records that cannot be read are to be skipped and counted (`'json.ignore-parse-errors'`): the source reports
+    /// them all the same, and what the job does with them is to be that.
+    fn skips_malformed(&self) -> bool {
+        false
+    }
+
     /// The metadata columns that it can give, by key.
     fn metadata(&self) -> Vec<(&'static str, SqlType)> {
         Vec::new()

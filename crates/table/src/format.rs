@@ -12,8 +12,13 @@ use crate::connector::{ChangelogMode, FieldPath};
 pub enum RecordFraming {
     /// At the end of each line.
     Lines,
-    /// At the end of each line that is not inside of double quotes.
-    QuotedLines,
+    /// At the end of each line that is not inside of a quoted field.
+    QuotedLines {
+        /// Separates fields: a quote counts only at the start of one.
+        delimiter: u8,
+        /// Opens and closes a field; doubled within one it stands for itself.
+        quote: u8,
+    },
 }
 
 /// What a decoder or encoder is made from.
@@ -44,9 +49,15 @@ pub trait FormatFactory: Send + Sync {
         ChangelogMode::Append
     }
 
-    /// Where records end.
-    fn framing(&self) -> RecordFraming {
-        RecordFraming::Lines
+    /// Where records end, under a table's options.
+    fn framing(&self, options: &Options) -> Result<RecordFraming> {
+        let _ = options;
+        Ok(RecordFraming::Lines)
+    }
+
+    /// What names of files end with, without a dot.
+    fn extension(&self) -> &'static str {
+        self.identifier()
     }
 
     /// A decoder; each split has its own.

@@ -7,8 +7,10 @@
 
 mod connector;
 mod format;
+mod keyed;
 mod options;
 mod registry;
+mod select;
 
 pub use connector::{
     ChangelogMode, FieldPath, Literal, LookupSource, Predicate, PredicateOp, ScanRequest, TableContext,
@@ -17,5 +19,7 @@ pub use connector::{
 pub use format::{
     BytesAt, DecodeFailure, FormatContext, FormatFactory, RecordDecoder, RecordEncoder, RecordFraming,
 };
+pub use keyed::KeyedRows;
 pub use options::{OptionKind, OptionSpec, Options, nearest};
 pub use registry::Registry;
+pub use select::{select, select_column};

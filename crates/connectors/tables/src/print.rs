@@ -76,9 +76,10 @@ struct PrintTable {
 impl PrintTable {
     fn lines(&self) -> PrintSink<ChangeBatch> {
         let sink = PrintSink::lines(|batch: &ChangeBatch, prefix, lines| {
+            let rows = RowText::new(batch.rows());
             for row in 0..batch.len() {
                 lines.push_str(prefix);
-                RowText::row(lines, batch.kind(row), batch.rows(), row);
+                rows.row(lines, batch.kind(row), row);
                 lines.push('\n');
             }
         });

@@ -1,121 +1,94 @@
 //! Rows as Flink's `print` connector shows them: `+I[1, a, null]`.
 
 use super::text::{self, DateTime};
-use arrow::array::{Array, AsArray, RecordBatch, StructArray};
-use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, IntervalMonthDayNanoType, IntervalUnit, IntervalYearMonthType, Time32MillisecondType,
-    TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
-};
+use super::view::{Data, View, elements, interval_millis};
+use arrow::array::RecordBatch;
 use arrow::util::display::array_value_to_string;
 use flugs_types::RowKind;
 use std::fmt::Write as _;
 
-/// Shows rows of batches as `java.lang.String` shows them in Flink.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RowText;
+/// Shows the rows of a batch as Flink's `Row.toString`.
+pub struct RowText<'a>(Vec<View<'a>>);
 
-impl RowText {
+impl<'a> RowText<'a> {
+    /// For the rows of this batch.
+    pub fn new(rows: &'a RecordBatch) -> Self {
+        RowText(View::all(rows))
+    }
+
     /// Appends a row with its kind.
-    pub fn row(out: &mut String, kind: RowKind, rows: &RecordBatch, row: usize) {
+    pub fn row(&self, out: &mut String, kind: RowKind, row: usize) {
+        // A string takes everything.
         let _ = write!(out, "{kind}[");
-        for (i, column) in rows.columns().iter().enumerate() {
+        for (i, column) in self.0.iter().enumerate() {
             comma(out, i);
-            Self::value(out, column, row);
+            value(out, column, row);
         }
         out.push(']');
     }
 
-    /// Appends a value.
-    pub fn value(out: &mut String, column: &dyn Array, row: usize) {
-        if column.is_null(row) {
-            return out.push_str("null");
-        }
-        match column.data_type() {
-            DataType::Null => out.push_str("null"),
-            DataType::Boolean => {
-                out.push_str(if column.as_boolean().value(row) { "true" } else { "false" });
-            }
-            DataType::Int8 => text::integer(out, column.as_primitive::<Int8Type>().value(row).into()),
-            DataType::Int16 => text::integer(out, column.as_primitive::<Int16Type>().value(row).into()),
-            DataType::Int32 => text::integer(out, column.as_primitive::<Int32Type>().value(row).into()),
-            DataType::Int64 => text::integer(out, column.as_primitive::<Int64Type>().value(row)),
-            DataType::Float32 => text::float(out, column.as_primitive::<Float32Type>().value(row)),
-            DataType::Float64 => text::double(out, column.as_primitive::<Float64Type>().value(row)),
-            DataType::Decimal128(_, scale) => {
-                text::decimal(out, column.as_primitive::<Decimal128Type>().value(row), *scale, false);
-            }
-            DataType::Utf8 => out.push_str(column.as_string::<i32>().value(row)),
-            DataType::LargeUtf8 => out.push_str(column.as_string::<i64>().value(row)),
-            DataType::Utf8View => out.push_str(column.as_string_view().value(row)),
-            DataType::Binary => bytes(out, column.as_binary::<i32>().value(row)),
-            DataType::Date32 => text::date(out, column.as_primitive::<Date32Type>().value(row).into()),
-            DataType::Time32(TimeUnit::Millisecond) => {
-                text::java_time(
-                    out,
-                    DateTime::of_time(column.as_primitive::<Time32MillisecondType>().value(row)),
-                );
-            }
-            DataType::Timestamp(unit, zone) => {
-                let at = DateTime::of_timestamp(*unit, timestamp(column, *unit, row));
-                if zone.is_some() {
-                    return text::java_instant(out, at);
-                }
-                text::date(out, at.days);
-                out.push('T');
-                text::java_time(out, at);
-            }
-            DataType::Interval(IntervalUnit::YearMonth) => {
-                period(out, column.as_primitive::<IntervalYearMonthType>().value(row));
-            }
-            DataType::Interval(IntervalUnit::MonthDayNano) => {
-                let value = column.as_primitive::<IntervalMonthDayNanoType>().value(row);
-                duration(out, i64::from(value.days) * 86_400_000 + value.nanoseconds / 1_000_000);
-            }
-            DataType::List(_) => {
-                let items = column.as_list::<i32>().value(row);
-                out.push('[');
-                for i in 0..items.len() {
-                    comma(out, i);
-                    Self::value(out, &items, i);
-                }
-                out.push(']');
-            }
-            DataType::Map(..) => Self::map(out, &column.as_map().value(row)),
-            DataType::Struct(_) => Self::fields(out, column.as_struct(), row),
-            _ => out.push_str(&array_value_to_string(column, row).unwrap_or_default()),
-        }
-    }
-
-    fn map(out: &mut String, entries: &StructArray) {
-        out.push('{');
-        for i in 0..entries.len() {
-            comma(out, i);
-            Self::value(out, entries.column(0), i);
-            out.push('=');
-            Self::value(out, entries.column(1), i);
-        }
-        out.push('}');
-    }
-
-    fn fields(out: &mut String, row_of: &StructArray, row: usize) {
-        out.push_str("+I[");
-        for (i, column) in row_of.columns().iter().enumerate() {
-            comma(out, i);
-            Self::value(out, column, row);
-        }
-        out.push(']');
+    /// Appends a value of a row.
+    pub fn value(&self, out: &mut String, column: usize, row: usize) {
+        value(out, &self.0[column], row);
     }
 }
 
-/// The value of a timestamp column of this unit.
-pub(super) fn timestamp(column: &dyn Array, unit: TimeUnit, row: usize) -> i64 {
-    match unit {
-        TimeUnit::Second => column.as_primitive::<TimestampSecondType>().value(row),
-        TimeUnit::Millisecond => column.as_primitive::<TimestampMillisecondType>().value(row),
-        TimeUnit::Microsecond => column.as_primitive::<TimestampMicrosecondType>().value(row),
-        TimeUnit::Nanosecond => column.as_primitive::<TimestampNanosecondType>().value(row),
+fn value(out: &mut String, column: &View<'_>, row: usize) {
+    if column.is_null(row) {
+        return out.push_str("null");
+    }
+    match &column.data {
+        Data::Null => out.push_str("null"),
+        Data::Boolean(values) => out.push_str(if values.value(row) { "true" } else { "false" }),
+        Data::Int8(values) => text::integer(out, values[row].into()),
+        Data::Int16(values) => text::integer(out, values[row].into()),
+        Data::Int32(values) => text::integer(out, values[row].into()),
+        Data::Int64(values) => text::integer(out, values[row]),
+        Data::Float32(values) => text::float(out, values[row]),
+        Data::Float64(values) => text::double(out, values[row]),
+        Data::Decimal(values, scale) => text::decimal(out, values[row], *scale, false),
+        Data::Text(values) => out.push_str(values.value(row)),
+        Data::Bytes(values) => bytes(out, values.value(row)),
+        Data::Date(values) => text::date(out, values[row].into()),
+        Data::Time(values) => text::java_time(out, DateTime::of_time(values[row])),
+        Data::Timestamp { unit, is_zoned, values } => {
+            let at = DateTime::of_timestamp(*unit, values[row]);
+            if *is_zoned {
+                return text::java_instant(out, at);
+            }
+            text::date(out, at.days);
+            out.push('T');
+            text::java_time(out, at);
+        }
+        Data::Months(values) => period(out, values[row]),
+        Data::Interval(values) => duration(out, interval_millis(values[row])),
+        Data::List(offsets, items) => {
+            out.push('[');
+            for (i, item) in elements(offsets, row).enumerate() {
+                comma(out, i);
+                value(out, items, item);
+            }
+            out.push(']');
+        }
+        Data::Map(offsets, keys, values) => {
+            out.push('{');
+            for (i, entry) in elements(offsets, row).enumerate() {
+                comma(out, i);
+                value(out, keys, entry);
+                out.push('=');
+                value(out, values, entry);
+            }
+            out.push('}');
+        }
+        Data::Row(fields) => {
+            out.push_str("+I[");
+            for (i, (_, field)) in fields.iter().enumerate() {
+                comma(out, i);
+                value(out, field, row);
+            }
+            out.push(']');
+        }
+        Data::Other(column) => out.push_str(&array_value_to_string(*column, row).unwrap_or_default()),
     }
 }
 
@@ -165,5 +138,26 @@ fn duration(out: &mut String, millis: i64) {
             let _ = write!(out, ".{}", digits.trim_end_matches('0'));
         }
         out.push('S');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(write: impl FnOnce(&mut String)) -> String {
+        let mut out = String::new();
+        write(&mut out);
+        out
+    }
+
+    #[test]
+    fn intervals_and_bytes_are_shown_as_java_does() {
+        assert_eq!(of(|out| period(out, 14)), "P1Y2M");
+        assert_eq!(of(|out| period(out, 0)), "P0D");
+        assert_eq!(of(|out| duration(out, 90_061_500)), "PT25H1M1.5S");
+        assert_eq!(of(|out| duration(out, -500)), "PT-0.5S");
+        assert_eq!(of(|out| duration(out, 0)), "PT0S");
+        assert_eq!(of(|out| bytes(out, &[1, 255])), "[1, -1]");
     }
 }

@@ -291,7 +291,7 @@ mod tests {
         }
         assert_eq!(days_of_civil(1900, 2, 29), None);
         assert_eq!(days_of_civil(2024, 4, 31), None);
-        let at = |nanos| DateTime::of_timestamp(TimeUnit::Nanosecond, 36_000_000_000_000 + nanos);
+        let at = |nanos: i64| DateTime::of_timestamp(TimeUnit::Nanosecond, 36_000_000_000_000 + nanos);
         for (nanos, plain, java) in [
             (0, "10:00:00", "10:00"),
             (7_000_000_000, "10:00:07", "10:00:07"),
