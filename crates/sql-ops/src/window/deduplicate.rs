@@ -1,7 +1,19 @@
 //! The first or last row of each key in a window.
 
-use super::time::AttachedWindow;
+use super::attached::AttachedRows;
+use super::clock::not_open;
+use super::closing::ClosingWindows;
+use super::shape::Span;
+use super::time::{AttachedWindow, inserts_only, read_times};
+use crate::row::{RowBytes, RowCodec};
+use arrow::array::UInt64Array;
 use arrow::datatypes::SchemaRef;
+use flugs_batch::{Barrier, ChangeBatch};
+use flugs_state::SnapshotTable;
+use flugs_task::{OpenContext, Operator, Output, Progress};
+use flugs_types::{Result, Timestamp};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Which row of a key stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,4 +42,128 @@ pub struct WindowDeduplicateSpec {
     pub zone: Option<String>,
     /// Whether late rows are handed to side output 0.
     pub late_output: bool,
+}
+
+/// The time of the row that stays, and the row.
+type Kept = (i64, RowBytes);
+
+/// Carries out a [`WindowDeduplicateSpec`].
+pub struct WindowDeduplicate {
+    spec: WindowDeduplicateSpec,
+    opened: Option<Opened>,
+}
+
+struct Opened {
+    windows: ClosingWindows<Kept>,
+    rows: AttachedRows,
+    codec: RowCodec,
+    times: Vec<i64>,
+}
+
+impl WindowDeduplicate {
+    /// An operator that is not open yet.
+    pub fn new(spec: WindowDeduplicateSpec) -> Self {
+        WindowDeduplicate { spec, opened: None }
+    }
+
+    fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+        opened
+            .windows
+            .give(&opened.codec, &self.spec.input, false, out, |(_, row), ready| ready.push_back((row, 0)))
+    }
+}
+
+impl WindowKeep {
+    /// Whether a row of time `new` that comes behind one of time `old` stays instead of it.
+    fn replaces(self, new: i64, old: i64) -> bool {
+        match self {
+            WindowKeep::First => new < old,
+            WindowKeep::Last => new >= old,
+        }
+    }
+}
+
+impl Operator for WindowDeduplicate {
+    type In = ChangeBatch;
+    type Out = ChangeBatch;
+
+    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
+        let spec = &self.spec;
+        let types: Vec<_> = spec.input.fields().iter().map(|field| field.data_type().clone()).collect();
+        self.opened = Some(Opened {
+            windows: ClosingWindows::open(context, spec.zone.as_deref())?,
+            rows: AttachedRows::open(
+                context,
+                &spec.input,
+                spec.window,
+                &spec.keys,
+                spec.late_output.then_some(0),
+            )?,
+            codec: RowCodec::new(&types)?,
+            times: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        inserts_only(&batch, "a deduplication within windows")?;
+        let Opened { windows, rows, codec, times } = self.opened.as_mut().ok_or_else(not_open)?;
+        rows.place(&batch, &windows.clock, out)?;
+        read_times(batch.column(self.spec.time), self.spec.input.field(self.spec.time).name(), times)?;
+        // The row of the batch that stays for each key that has one: only these are encoded.
+        let mut winners: Vec<(Span, u64, usize)> = Vec::new();
+        let mut places: HashMap<(Span, &[u8]), usize> = HashMap::new();
+        for run in &rows.runs {
+            for row in run.rows() {
+                match places.entry((run.span, rows.encoded.row(row))) {
+                    Entry::Occupied(place) => {
+                        let winner = &mut winners[*place.get()].2;
+                        if self.spec.keep.replaces(times[row], times[*winner]) {
+                            *winner = row;
+                        }
+                    }
+                    Entry::Vacant(place) => {
+                        place.insert(winners.len());
+                        winners.push((run.span, rows.encoded.hash(row), row));
+                    }
+                }
+            }
+        }
+        winners.retain(|(span, hash, row)| {
+            let kept = windows.panes.pane(span).and_then(|p| p.get_hashed(*hash, &rows.encoded.to_key(*row)));
+            kept.is_none_or(|(old, _)| self.spec.keep.replaces(times[*row], *old))
+        });
+        if winners.is_empty() {
+            return Ok(Progress::Done);
+        }
+        let indices: UInt64Array = winners.iter().map(|(_, _, row)| *row as u64).collect();
+        let encoded = codec.encode(batch.take(&indices)?.rows().columns(), winners.len())?;
+        for (at, (span, hash, row)) in winners.into_iter().enumerate() {
+            let key = rows.encoded.to_key(row);
+            let kept = (times[row], encoded.to_key(at));
+            *windows.panes.pane_mut(span).get_or_insert_hashed(hash, &key, Kept::default) = kept;
+        }
+        Ok(Progress::Done)
+    }
+
+    fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.give(out)
+    }
+
+    fn advance(&mut self, watermark: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        match self.opened.as_mut().ok_or_else(not_open)?.windows.clock.advance(watermark) {
+            true => self.give(out),
+            false => Ok(Progress::Done),
+        }
+    }
+
+    fn barrier(&mut self, _: Barrier, _: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.opened.as_mut().ok_or_else(not_open)?.windows.clock.barrier();
+        Ok(Progress::Done)
+    }
+
+    fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
+        self.opened.as_mut().map_or_else(Vec::new, |opened| opened.windows.tables())
+    }
 }

@@ -18,13 +18,29 @@
 //! in every run and at every parallelism.
 
 mod assign;
+mod attached;
+mod clock;
+mod closing;
 mod deduplicate;
 mod join;
+mod late;
+mod rank;
+mod session;
 mod shape;
+mod stripes;
 mod time;
+mod zone;
 
-pub use assign::{SessionAssignSpec, WindowAssignSpec};
-pub use deduplicate::{WindowDeduplicateSpec, WindowKeep};
-pub use join::{WindowJoinKind, WindowJoinSpec};
+pub use assign::{WindowAssign, WindowAssignSpec};
+pub use deduplicate::{WindowDeduplicate, WindowDeduplicateSpec, WindowKeep};
+pub use join::{WindowJoin, WindowJoinKind, WindowJoinSpec};
+pub use rank::{WindowRank, WindowRankKind, WindowRankSpec};
+pub use session::{SessionAssign, SessionAssignSpec};
 pub use shape::WindowShape;
 pub use time::{AttachedWindow, WindowColumn, WindowTime};
+
+/// About how many rows a batch of results has.
+const OUTPUT_ROWS: usize = 4096;
+
+#[cfg(test)]
+mod tests;
