@@ -101,14 +101,14 @@ impl Dialect for FlinkDialect {
         words::is_reserved(&kw.to_string())
     }
 
-    fn is_table_alias(&self, kw: &Keyword, parser: &mut Parser) -> bool {
-        // `LEFT JOIN ... ON` and the parts of MATCH_RECOGNIZE end a table reference, as do words that `sqlparser` does not reserve.
-        let outside = matches!(
-            kw,
-            Keyword::WITHIN | Keyword::AFTER | Keyword::DEFINE | Keyword::BY | Keyword::AND | Keyword::OR
-        );
-        let _ = parser;
-        !outside && !sqlparser::keywords::RESERVED_FOR_TABLE_ALIAS.contains(kw)
+    fn is_column_alias(&self, kw: &Keyword, _parser: &mut Parser) -> bool {
+        !words::is_reserved(&kw.to_string()) && !sqlparser::keywords::RESERVED_FOR_COLUMN_ALIAS.contains(kw)
+    }
+
+    fn is_table_alias(&self, kw: &Keyword, _parser: &mut Parser) -> bool {
+        let reserved = words::is_reserved(&kw.to_string())
+            || matches!(kw, Keyword::AFTER | Keyword::SEMI | Keyword::ANTI);
+        !reserved && !sqlparser::keywords::RESERVED_FOR_TABLE_ALIAS.contains(kw)
     }
 
     fn prec_unknown(&self) -> u8 {

@@ -12,8 +12,7 @@ use sqlparser::ast::{
 use sqlparser::ast::{
     Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, UnaryOperator,
 };
-use sqlparser::keywords::Keyword;
-use sqlparser::parser::Parser;
+use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
 /// The name of the custom data type that carries one of Flink's types: see [`crate::cast_type`].
@@ -80,24 +79,47 @@ pub(crate) fn prefix(p: &mut Parser, word: &str) -> Option<Step<Expr>> {
     })
 }
 
-fn reserved(p: &Parser) -> sqlparser::parser::ParserError {
+/// Words that go on behind an expression: where one of them begins one, that expression is missing.
+const CONTINUES: &[&str] = &[
+    "AND",
+    "AS",
+    "BETWEEN",
+    "ELSE",
+    "END",
+    "EXCEPT",
+    "FETCH",
+    "FOR",
+    "FROM",
+    "HAVING",
+    "IN",
+    "INTERSECT",
+    "IS",
+    "JOIN",
+    "LIKE",
+    "LIMIT",
+    "OFFSET",
+    "ON",
+    "OR",
+    "THEN",
+    "UNION",
+    "USING",
+    "WHEN",
+    "WHERE",
+    "WINDOW",
+];
+
+/// The error of a reserved word where an expression is due.
+fn reserved(p: &Parser) -> ParserError {
     let token = p.peek_token_ref();
     let word = bare_word(&token.token).unwrap_or_default();
-    match words::is_grammar_keyword(keyword(&token.token)) && !matches!(word.len(), 0..3) {
-        true => fail(format!("an expression is missing before `{word}`"), token.span, ""),
-        false => fail(
-            format!("`{word}` is a reserved word"),
-            token.span,
-            format!("as a name it stands in back-quotes: `{word}`"),
-        ),
+    let by = cursor::at_nth(p, 1, "BY");
+    if by || CONTINUES.binary_search(&word.to_ascii_uppercase().as_str()).is_ok() {
+        let comma = p.index() > 0 && p.get_current_token().token == Token::Comma;
+        let help = if comma { format!("remove the comma before `{word}`") } else { String::new() };
+        return fail(format!("an expression is missing before `{word}`"), token.span, help);
     }
-}
-
-fn keyword(token: &Token) -> Keyword {
-    match token {
-        Token::Word(word) => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
+    let help = format!("as a name it stands in back-quotes: `{word}`");
+    fail(format!("`{word}` is a reserved word"), token.span, help)
 }
 
 /// The expression that goes on behind `left` with one of our operators.

@@ -32,7 +32,11 @@ pub(crate) fn parse(comment: &HintComment, before: Option<&TokenWithSpan>) -> Re
     while p.peek_token_ref().token != Token::EOF {
         match hint(&mut p, target) {
             Ok(hint) => hints.push(hint),
-            Err(error) => return Err(mistake::explain(error, &tokens.tokens, 0).at(comment.span)),
+            Err(error) => {
+                return Err(
+                    mistake::explain(error, &tokens.tokens, tokens.tokens.len(), p.index()).at(comment.span)
+                );
+            }
         }
         let _ = p.consume_token(&Token::Comma);
     }

@@ -155,7 +155,8 @@ fn entry(p: &mut Parser, args: &mut Vec<Expr>) -> Step<()> {
         && accept(p, &["KEY"]);
     args.push(p.parse_expr()?);
     if !accept(p, &["VALUE"]) && !p.consume_token(&Token::Colon) {
-        return p.expected_ref("VALUE and the value of this key", p.peek_token_ref());
+        let found = here(p);
+        return Err(fail("this key has no value", found, "write KEY 'name' VALUE value"));
     }
     args.push(p.parse_expr()?);
     Ok(())

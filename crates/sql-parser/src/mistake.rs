@@ -53,29 +53,41 @@ fn unpack(text: &str) -> Option<SqlError> {
 }
 
 /// What an error of `sqlparser` says about these tokens. `end` is the index of the token at which they end for the parser (a
-/// closing parenthesis, if it saw only a part), else their number.
-pub(crate) fn explain(error: ParserError, tokens: &[TokenWithSpan], end: usize) -> SqlError {
+/// closing parenthesis, if it saw only a part), else their number; `reached` is how far it came.
+pub(crate) fn explain(error: ParserError, tokens: &[TokenWithSpan], end: usize, reached: usize) -> SqlError {
     let text = match error {
-        ParserError::RecursionLimitExceeded => {
-            return too_deep().at(tokens.first().map_or(Span::empty(), |t| t.span));
-        }
+        ParserError::RecursionLimitExceeded => return too_deep().at(span_of(tokens, reached)),
         ParserError::ParserError(text) | ParserError::TokenizerError(text) => text,
     };
     if let Some(error) = unpack(&text) {
-        return place_at_end(error, tokens);
+        return error.at(span_of(tokens, end));
     }
-    let end = if end == 0 { tokens.len() } else { end };
     let (text, location) = match text.rsplit_once(" at Line: ") {
         Some((text, place)) => (text, location(place)),
         None => (text.as_str(), None),
     };
-    let index = location.map_or(end, |at| tokens.partition_point(|token| token.span.start < at));
-    let Some((expected, _)) = text.strip_prefix("Expected: ").and_then(|text| text.rsplit_once(", found: "))
-    else {
-        let error = SqlError::syntax(text.trim_end_matches('.').to_string());
-        return error.at(span_of(tokens, index));
-    };
-    let expected = humane(expected);
+    let (expected, index) =
+        match text.strip_prefix("Expected: ").and_then(|text| text.rsplit_once(", found: ")) {
+            Some((expected, _)) => (humane(expected), location.map_or(end, |at| index_at(tokens, at))),
+            None => match text.strip_prefix("expected ") {
+                Some(expected) => (
+                    expected.replace(" after ", " behind "),
+                    location.map_or(reached, |at| index_at(tokens, at)),
+                ),
+                None => {
+                    let place = span_of(tokens, location.map_or(reached, |at| index_at(tokens, at)));
+                    return SqlError::syntax(text.trim_end_matches('.')).at(place);
+                }
+            },
+        };
+    if let Some((slip, near)) = slip(tokens, index, &expected) {
+        let found = tokens.get(slip).map(|token| shown(&token.token)).unwrap_or_default();
+        let message = match slip == index {
+            true => format!("unexpected {found}, expected {expected}"),
+            false => format!("unexpected {found}"),
+        };
+        return SqlError::syntax(message).at(span_of(tokens, slip)).help(format!("did you mean `{near}`?"));
+    }
     let message = match tokens.get(index) {
         Some(token) => format!("unexpected {}, expected {expected}", shown(&token.token)),
         None => format!("the statement ends too early, expected {expected}"),
@@ -87,10 +99,23 @@ pub(crate) fn explain(error: ParserError, tokens: &[TokenWithSpan], end: usize) 
     }
 }
 
-/// An error without a place stands behind the last token.
-fn place_at_end(error: SqlError, tokens: &[TokenWithSpan]) -> SqlError {
-    let end = span_of(tokens, tokens.len());
-    error.at(end)
+fn index_at(tokens: &[TokenWithSpan], at: Location) -> usize {
+    tokens.partition_point(|token| token.span.start < at)
+}
+
+/// The index of a misspelt keyword, at the place of the error or before it (where it was taken for an alias), and what it may mean.
+fn slip(tokens: &[TokenWithSpan], index: usize, expected: &str) -> Option<(usize, String)> {
+    let word = |i: usize| {
+        tokens.get(i).and_then(|token| bare_word(&token.token)).filter(|word| !words::is_reserved(word))
+    };
+    if let Some(found) = word(index) {
+        let due = expected.split(|c: char| !c.is_ascii_uppercase() && c != '_').filter(|word| word.len() > 2);
+        if let Some(near) = words::nearest(found, due).or_else(|| words::misspelt(found)) {
+            return Some((index, near.to_string()));
+        }
+    }
+    let before = index.checked_sub(1)?;
+    word(before).and_then(words::misspelt).map(|near| (before, near.to_string()))
 }
 
 fn location(text: &str) -> Option<Location> {
@@ -143,47 +168,93 @@ fn humane(expected: &str) -> String {
     }
 }
 
-/// The edit that may mend it.
+/// The edit that may mend it, if no keyword was misspelt.
 fn help(tokens: &[TokenWithSpan], index: usize, expected: &str) -> Option<String> {
     let found = tokens.get(index).map(|token| &token.token);
     let before = index.checked_sub(1).and_then(|i| tokens.get(i)).map(|token| &token.token);
-    let word = found.and_then(bare_word);
-    if before == Some(&Token::Comma) && found.is_none_or(|token| ends_list(token)) {
+    let next = tokens.get(index + 1).map(|token| &token.token);
+    if before == Some(&Token::Comma) && found == Some(&Token::Comma) {
+        return Some("remove one of the commas".to_string());
+    }
+    if before == Some(&Token::Comma) && found.is_none_or(ends_list) {
         return Some(match found {
             Some(token) => format!("remove the comma before {}", shown(token)),
             None => "remove the comma at the end".to_string(),
         });
     }
     let open = unclosed(&tokens[..index.min(tokens.len())]);
-    if found == Some(&Token::RParen) && open < 0 || found == Some(&Token::RParen) && open == 0 {
-        return Some("remove this `)`, or open it before".to_string());
+    match found {
+        Some(Token::RParen) if open <= 0 => return Some("remove this `)`, or open it before".to_string()),
+        None if open == 1 => return Some("add the missing `)`".to_string()),
+        None if open > 1 => return Some(format!("add the {open} missing `)`")),
+        Some(token) if expected.ends_with("in single quotes") => return quoted(token),
+        Some(token) if expected == "`(`" && is_word(token, "SELECT") => {
+            return Some("put the query in parentheses".to_string());
+        }
+        Some(token) if ["GROUP", "ORDER", "PARTITION"].iter().any(|word| is_word(token, word)) => {
+            if let Some(word) = bare_word(token)
+                && !next.is_some_and(|next| is_word(next, "BY"))
+            {
+                return Some(format!("write `{} BY`", word.to_ascii_uppercase()));
+            }
+        }
+        Some(token) if is_word(token, "TIME") && before.is_some_and(|before| is_word(before, "AT")) => {
+            return Some("AT TIME ZONE is not of Flink's SQL: write CONVERT_TZ(text, from, to)".to_string());
+        }
+        _ => {}
     }
-    if let Some(near) = word.and_then(words::misspelt) {
-        return Some(format!("did you mean `{near}`?"));
-    }
-    let before_word = before.and_then(bare_word).filter(|word| !words::is_reserved(word));
-    if let Some(near) = before_word.and_then(words::misspelt) {
-        return Some(format!("did you mean `{near}` instead of `{}`?", before_word.unwrap_or_default()));
-    }
-    if found.is_none() && open > 0 {
-        return Some(match open {
-            1 => "add the missing `)`".to_string(),
-            n => format!("add the {n} missing `)`"),
-        });
-    }
-    if let Some(word) = word.filter(|word| words::is_reserved(word))
-        && ["name", "identifier", "alias"].iter().any(|what| expected.contains(what))
+    missing(tokens, index, found, before, expected)
+}
+
+/// The edit that adds what is missing.
+fn missing(
+    tokens: &[TokenWithSpan],
+    index: usize,
+    found: Option<&Token>,
+    before: Option<&Token>,
+    expected: &str,
+) -> Option<String> {
+    let word = found.and_then(bare_word).filter(|word| words::is_reserved(word));
+    if let Some(word) =
+        word.filter(|_| ["name", "identifier", "alias"].iter().any(|what| expected.contains(what)))
     {
         return Some(format!("as a name it stands in back-quotes: `{word}`"));
     }
-    if let (Some(token), Some(before)) = (found, before)
+    if expected == "the end of the statement" && index > 0 {
+        let verb = ["SELECT", "INSERT", "CREATE", "DROP", "ALTER", "SHOW"]
+            .into_iter()
+            .find(|verb| found.is_some_and(|token| is_word(token, verb)));
+        if let Some(verb) = verb {
+            return Some(format!("is a `;` missing before `{verb}`?"));
+        }
+    }
+    let in_list = expected == "`)`" || expected == "the end of the statement";
+    let in_query =
+        tokens.iter().any(|token| ["SELECT", "VALUES"].iter().any(|word| is_word(&token.token, word)));
+    if let (Some(token), Some(before), true) = (found, before, in_list && in_query)
         && begins_value(token)
         && ends_value(before)
     {
         return Some(format!("is a comma or an operator missing before {}?", shown(token)));
     }
+    let (first, rest) = expected.split_once(' ').unwrap_or((expected, ""));
+    if first.len() > 1
+        && first.bytes().all(|b| b.is_ascii_uppercase())
+        && (rest.is_empty() || rest.starts_with("and "))
+    {
+        return Some(format!("add `{first}`"));
+    }
     let mark = expected.strip_prefix('`').and_then(|mark| mark.strip_suffix('`'));
     mark.filter(|mark| mark.len() <= 2).map(|mark| format!("add `{mark}`"))
+}
+
+/// How to write a token as a string.
+fn quoted(token: &Token) -> Option<String> {
+    match token {
+        Token::Word(word) => Some(format!("write it as '{}'", word.value)),
+        Token::Number(digits, _) => Some(format!("write it as '{digits}'")),
+        _ => None,
+    }
 }
 
 /// How many parentheses are open behind these tokens; negative where more were closed.

@@ -42,7 +42,7 @@ pub(crate) fn parse(piece: &Piece<'_>) -> Result<Statement, SqlError> {
         Token::EOF => Ok(statement),
         _ => p.expected_ref("end of statement", p.peek_token_ref()),
     });
-    parsed.map_err(|error| scope.innermost(error))
+    parsed.map_err(|error| scope.innermost(error, p.index()))
 }
 
 fn parser(dialect: &FlinkDialect, tokens: Vec<TokenWithSpan>) -> Parser<'_> {
@@ -87,8 +87,8 @@ impl Scope<'_> {
 
     /// The error of the innermost query that does not parse by itself, for `sqlparser` tells of the outermost one only. A query
     /// whose parts are all right has the error at hand.
-    fn innermost(&self, error: ParserError) -> SqlError {
-        let outer = mistake::explain(error, &self.tokens, 0);
+    fn innermost(&self, error: ParserError, reached: usize) -> SqlError {
+        let outer = mistake::explain(error, &self.tokens, self.tokens.len(), reached);
         let opens = |i: &usize| {
             self.tokens[*i].token == Token::LParen
                 && self
@@ -110,7 +110,7 @@ impl Scope<'_> {
                 _ => p.expected_ref("`)`", p.peek_token_ref()),
             });
             if let Err(error) = parsed {
-                return mistake::explain(error, &self.tokens, close);
+                return mistake::explain(error, &self.tokens, close, open + 1 + p.index());
             }
         }
         outer
@@ -193,7 +193,7 @@ fn within(tokens: &[TokenWithSpan]) -> Result<Interval, SqlError> {
             (Token::EOF, Some(interval)) => Ok(interval),
             _ => p.expected_ref("DEFINE", p.peek_token_ref()),
         });
-    parsed.map_err(|error| mistake::explain(error, tokens, 0))
+    parsed.map_err(|error| mistake::explain(error, tokens, tokens.len(), p.index()))
 }
 
 /// The words that statements begin with.
@@ -498,7 +498,7 @@ fn use_statement(p: &mut Parser) -> Step<Statement> {
         let error = SqlError::unsupported("USE MODULES is not supported").at(here(p));
         return Err(mistake::relay(error.help("all functions are built in")));
     }
-    match at(p, "CATALOG") && p.peek_nth_token_ref(1).token != Token::EOF && accept(p, &["CATALOG"]) {
+    match accept(p, &["CATALOG"]) {
         true => identifier(p, "the name of a catalog").map(Statement::UseCatalog),
         false => name(p, "the name of a database").map(Statement::UseDatabase),
     }

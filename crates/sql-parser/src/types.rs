@@ -90,7 +90,7 @@ pub fn parse_type(text: &str) -> Result<SqlType, crate::SqlError> {
         Token::EOF => Ok(sql_type),
         _ => p.expected_ref("the end of the type", p.peek_token_ref()),
     });
-    parsed.map_err(|e| crate::mistake::explain(e, &tokens.tokens, 0))
+    parsed.map_err(|e| crate::mistake::explain(e, &tokens.tokens, tokens.tokens.len(), p.index()))
 }
 
 /// A type, with `NOT NULL` or `NULL` behind it.

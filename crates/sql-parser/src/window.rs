@@ -2,7 +2,7 @@
 
 use crate::ast::Interval;
 use crate::cursor::function;
-use crate::diagnostic::SqlError;
+use crate::diagnostic::{SqlError, SqlErrorKind};
 use crate::expression::TABLE_ARGUMENT;
 use crate::literal::{interval_of, interval_span};
 use crate::words;
@@ -247,11 +247,10 @@ fn check(name: &str, parameter: &str, expr: Option<&Expr>, at: &Ident, form: &st
         },
         _ => match interval_of(expr) {
             Some(Interval::Millis(n)) if n > 0 || parameter == "OFFSET" => Ok(()),
-            Some(Interval::Millis(_)) => Err(SqlError::new(
-                crate::SqlErrorKind::Semantic,
-                format!("{parameter} of {name} is not above 0"),
-            )
-            .at(span)),
+            Some(Interval::Millis(_)) => {
+                let message = format!("{parameter} of {name} is not above 0");
+                Err(SqlError::new(SqlErrorKind::Semantic, message).at(span).help("write a longer interval"))
+            }
             Some(Interval::Months(_)) => {
                 Err(SqlError::syntax(format!("{parameter} of {name} is in months or years"))
                     .at(span)

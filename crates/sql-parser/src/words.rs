@@ -532,8 +532,13 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
             distance == 1
                 || distance == allowed && distance > 0 && candidate.chars().next() == word.first().copied()
         })
-        .min_by_key(|&(distance, _)| distance)
+        .min_by_key(|&(distance, candidate)| (distance, usize::MAX - shared(&word, candidate)))
         .map(|(_, candidate)| candidate)
+}
+
+/// How many letters two words share from the first on.
+fn shared(word: &[char], candidate: &str) -> usize {
+    word.iter().zip(candidate.chars()).take_while(|(a, b)| *a == b).count()
 }
 
 /// The slips of the pen between two words: a letter more, less, another, or two exchanged.

@@ -102,6 +102,7 @@ fn unexpected_word(p: &Parser) -> ParserError {
         "DEFAULT" => "there are no default values: fill them in the INSERT by COALESCE".to_string(),
         "AUTO_INCREMENT" | "GENERATED" => "there are no generated keys".to_string(),
         "REFERENCES" | "CHECK" => "there are no such constraints".to_string(),
+        "WITH" | "PARTITIONED" | "DISTRIBUTED" => format!("close the columns by `)` before `{word}`"),
         "AS" => "a computed column has no type: write c AS expression".to_string(),
         _ => match crate::words::nearest(&word, ["NOT", "NULL", "PRIMARY", "METADATA", "COMMENT", "VIRTUAL"])
         {

@@ -13,7 +13,7 @@ pub(super) fn insert(s: &Scope<'_>, p: &mut Parser) -> Step<Insert> {
     expect(p, &["INSERT"])?;
     let overwrite = accept(p, &["OVERWRITE"]);
     if !overwrite && !accept(p, &["INTO"]) {
-        return p.expected_ref("INTO or OVERWRITE", p.peek_token_ref());
+        return Err(fail("INSERT misses its INTO", here(p), "write INSERT INTO, or INSERT OVERWRITE"));
     }
     let _ = accept(p, &["TABLE"]);
     let target = name(p, "the name of the table to write to")?;
