@@ -4,8 +4,13 @@
 //! stated over it. State is kept by join key, so that the rows of a key meet in one subtask whatever the parallelism; a join
 //! without keys has one subtask.
 
+mod bag;
+mod condition;
+mod plan;
+mod regular;
 mod spec;
 
+pub use regular::RegularJoin;
 pub use spec::{
     CorrelateSpec, InputUniqueness, IntervalJoinSpec, JoinInput, JoinKey, JoinTime, JoinType, LookupCalc,
     LookupJoinSpec, LookupKey, ProcTimeTemporalJoinSpec, RegularJoinSpec, TableRows, TemporalJoinSpec,

@@ -1,0 +1,1 @@
+//! The changes that single cases give, in order.
