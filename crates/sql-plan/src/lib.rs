@@ -1,1 +1,26 @@
 //! From SQL statements to job graphs.
+//!
+//! A [`Planner`] sees a snapshot of all that names mean ([`catalog`]). It binds queries with DataFusion, turns them into a
+//! [`plan::Plan`] of streaming operators, settles which changes every edge carries, and adds the operators to a job ([`lower()`]).
+//! The same text and the same catalog give the same plan, byte for byte. Every mistake in the text is a
+//! [`flugs_sql_parser::SqlError`] with its place.
+
+pub mod catalog;
+mod bind;
+mod changelog;
+mod config;
+mod convert;
+mod declare;
+mod error;
+mod explain;
+mod lower;
+mod optimize;
+pub mod plan;
+mod planner;
+
+pub use config::{PlanConfig, RuntimeMode};
+pub use declare::options_of;
+pub use error::PlanResult;
+pub use explain::{StateNote, explain, explain_json, is_bounded, warnings};
+pub use lower::{JobBuilder, lower};
+pub use planner::{OutputColumn, Planner};

@@ -1,0 +1,146 @@
+//! What DataFusion's SQL planner asks: tables, functions, options.
+
+use crate::bind::{Binder, inside, relation::FlinkRelations, syntax::FlinkSyntax};
+use crate::catalog::CatalogFunction;
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::{Result, TableReference};
+use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
+use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
+use flugs_sql_functions::FunctionKind;
+use flugs_sql_parser::cast_type;
+use flugs_sql_types::to_field;
+use std::sync::Arc;
+
+/// Options of DataFusion's that make it plan as Flink does.
+pub(crate) fn options(time_zone: &str) -> ConfigOptions {
+    let mut options = ConfigOptions::new();
+    options.sql_parser.enable_ident_normalization = false;
+    options.sql_parser.parse_float_as_decimal = true;
+    options.sql_parser.collect_spans = true;
+    // NULL is smaller than all values.
+    options.sql_parser.default_null_ordering = "nulls_min".to_owned();
+    options.optimizer.enable_physical_uncorrelated_scalar_subquery = false;
+    options.optimizer.skip_failed_rules = false;
+    options.execution.time_zone = Some(time_zone.to_owned());
+    options
+}
+
+/// A binder as a context of DataFusion's.
+pub(crate) struct Context<'b> {
+    binder: &'b Binder,
+    relations: Vec<Arc<dyn RelationPlanner>>,
+    exprs: Vec<Arc<dyn ExprPlanner>>,
+}
+
+impl<'b> Context<'b> {
+    pub(crate) fn new(binder: &'b Binder) -> Self {
+        Context {
+            binder,
+            relations: vec![Arc::new(FlinkRelations(binder.clone()))],
+            exprs: vec![Arc::new(FlinkSyntax(binder.functions.clone()))],
+        }
+    }
+
+    fn user(&self, name: &str) -> Option<&Arc<CatalogFunction>> {
+        let parts: Vec<String> = name.split('.').map(|part| part.trim_matches('`').to_owned()).collect();
+        let function = self.binder.catalogs.function(&parts)?;
+        match function.as_ref() {
+            CatalogFunction::Alias { target } => {
+                self.binder.catalogs.function(std::slice::from_ref(target)).or(Some(function))
+            }
+            _ => Some(function),
+        }
+    }
+}
+
+/// The types that the parser has read.
+#[derive(Debug)]
+struct FlinkTypes;
+
+impl TypePlanner for FlinkTypes {
+    fn plan_type_field(&self, data_type: &sqlparser::ast::DataType) -> Result<Option<FieldRef>> {
+        Ok(cast_type(data_type).map(|t| Arc::new(to_field("cast", &t))))
+    }
+}
+
+impl ContextProvider for Context<'_> {
+    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        match self.binder.planned(&name.to_vec(), &[]) {
+            Ok(table) => Ok(Arc::new(table)),
+            Err(e) => Err(inside(e)),
+        }
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        &self.exprs
+    }
+
+    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
+        &self.relations
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        Some(Arc::new(FlinkTypes))
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        if let Some(function) = self.user(name) {
+            return match function.as_ref() {
+                CatalogFunction::Scalar(function) => Some(function.clone()),
+                CatalogFunction::Alias { target } => self.binder.functions.scalar(target).cloned(),
+                _ => None,
+            };
+        }
+        self.binder.functions.scalar(name).cloned().or_else(|| crate::bind::group_windows::function(name))
+    }
+
+    fn get_higher_order_meta(&self, _: &str) -> Option<Arc<HigherOrderUDF>> {
+        None
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        if let Some(function) = self.user(name) {
+            return match function.as_ref() {
+                CatalogFunction::Aggregate(function) => Some(function.clone()),
+                CatalogFunction::Alias { target } => self.binder.functions.aggregate(target).cloned(),
+                _ => None,
+            };
+        }
+        self.binder.functions.aggregate(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.binder.functions.window(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn create_cte_work_table(&self, name: &str, _: SchemaRef) -> Result<Arc<dyn TableSource>> {
+        datafusion_common::not_impl_err!("WITH RECURSIVE {name}: recursive queries")
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        &self.binder.options
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        let mut names = self.binder.functions.names(FunctionKind::Scalar);
+        names.extend(self.binder.catalogs.function_names());
+        names
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.binder.functions.names(FunctionKind::Aggregate)
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.binder.functions.names(FunctionKind::Window)
+    }
+}

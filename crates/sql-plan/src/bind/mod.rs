@@ -1,0 +1,179 @@
+//! From a parsed query to an optimized logical plan.
+//!
+//! [`Binder`] is a snapshot of all that names mean. Binding is DataFusion's, with our tables, functions, types and relations; what
+//! comes out still has DataFusion's nodes, and ours from [`nodes`] where it has none.
+
+mod context;
+pub(crate) mod group_windows;
+mod lateral;
+pub(crate) mod nodes;
+mod relation;
+mod syntax;
+mod tables;
+mod text;
+mod typing;
+mod unnest;
+
+pub(crate) use syntax::field_of;
+pub(crate) use tables::{SourceTable, is_updating};
+
+use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ColumnKind, Current, ObjectPath};
+use crate::error::{PlanResult, lower, planning, semantic};
+use crate::optimize::optimize;
+use context::Context;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::{DFSchema, DataFusionError};
+use datafusion_expr::{Expr, LogicalPlan};
+use datafusion_sql::planner::{PlannerContext, SqlToRel};
+use flugs_sql_functions::FunctionRegistry;
+use flugs_sql_parser::{Expression, Hints, Query, SqlError};
+use text::{parse_expression, parse_query};
+use flugs_table::Registry;
+use std::sync::Arc;
+
+/// All that a query's names and options mean.
+#[derive(Clone)]
+pub(crate) struct Binder {
+    pub(crate) catalogs: Arc<Catalogs>,
+    pub(crate) functions: Arc<FunctionRegistry>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) options: Arc<ConfigOptions>,
+    /// The hints of the query that is bound.
+    pub(crate) hints: Arc<Hints>,
+    /// Views that are being expanded, so that one that refers to itself is an error.
+    pub(crate) expanding: Vec<ObjectPath>,
+}
+
+impl std::fmt::Debug for Binder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Binder")
+    }
+}
+
+/// DataFusion's options for a session in this zone.
+pub(crate) fn options(time_zone: &str) -> Arc<ConfigOptions> {
+    Arc::new(context::options(time_zone))
+}
+
+impl Binder {
+    /// Binds and optimizes a query.
+    pub(crate) fn query(&self, query: &Query) -> PlanResult<LogicalPlan> {
+        let plan = self.bound(query)?;
+        optimize(plan, &self.options).map_err(planning)
+    }
+
+    /// Binds a query, with Flink's types.
+    pub(crate) fn bound(&self, query: &Query) -> PlanResult<LogicalPlan> {
+        let binder = Binder { hints: Arc::new(query.hints.clone()), ..self.clone() };
+        let mut ast = query.ast.as_ref().clone();
+        group_windows::rewrite_auxiliary(&mut ast);
+        let context = Context::new(&binder);
+        let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
+        let statement = sqlparser::ast::Statement::Query(Box::new(ast));
+        let plan = planner.sql_statement_to_plan(statement).map_err(planning)?;
+        let plan = lateral::expand(plan).map_err(planning)?;
+        let plan = typing::apply(plan).map_err(planning)?;
+        group_windows::expand(plan).map_err(planning)
+    }
+
+    /// Binds an expression over columns of `schema`.
+    pub(crate) fn expression(&self, expression: &Expression, schema: &DFSchema) -> PlanResult<Expr> {
+        let context = Context::new(self);
+        let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
+        let bound = planner.sql_to_expr(expression.ast.clone(), schema, &mut PlannerContext::new());
+        typing::typed(bound.map_err(planning)?, schema).map_err(planning)
+    }
+
+    /// Binds the text of an expression that a table declares.
+    fn declared(&self, text: &str, schema: &DFSchema, what: &str) -> PlanResult<Expr> {
+        let parsed = parse_expression(text).map_err(|e| within(e, what))?;
+        self.expression(&parsed, schema).map_err(|e| within(e, what))
+    }
+
+    /// The same with names looked up where an object was declared.
+    fn at(&self, current: &Current) -> Binder {
+        let mut catalogs = self.catalogs.as_ref().clone();
+        // The place was there when the object was declared; where it is gone, names in it are errors of their own.
+        let _ = catalogs.use_database(&current.catalog, &current.database);
+        Binder { catalogs: Arc::new(catalogs), ..self.clone() }
+    }
+
+    /// The plan of a table or view.
+    pub(crate) fn object(
+        &self,
+        path: &ObjectPath,
+        object: &CatalogObject,
+        hints: &[(String, String)],
+    ) -> PlanResult<LogicalPlan> {
+        match object {
+            CatalogObject::Table(table) => self.table(path, table, hints),
+            CatalogObject::View(_) if !hints.is_empty() => {
+                Err(semantic(format!("'{path}' is a view, and a view has no options")).help("remove the OPTIONS hint"))
+            }
+            CatalogObject::View(view) => self.view(path, view),
+        }
+    }
+
+    fn view(&self, path: &ObjectPath, view: &CatalogView) -> PlanResult<LogicalPlan> {
+        if self.expanding.contains(path) {
+            return Err(semantic(format!("view '{path}' refers to itself")));
+        }
+        let mut binder = self.at(&view.current);
+        binder.expanding.push(path.clone());
+        let what = format!("view {path}");
+        let query = parse_query(&view.query).map_err(|e| within(e, &what))?;
+        let plan = binder.bound(&query).map_err(|e| within(e, &what))?;
+        if view.column_names.is_empty() {
+            return Ok(plan);
+        }
+        if plan.schema().fields().len() != view.column_names.len() {
+            return Err(semantic(format!("view '{path}' no longer has the columns that it was declared with")));
+        }
+        let renamed = plan.schema().columns().into_iter().zip(&view.column_names);
+        let exprs: Vec<Expr> = renamed.map(|(column, name)| Expr::Column(column).alias(name)).collect();
+        datafusion_expr::LogicalPlanBuilder::from(plan)
+            .project(exprs)
+            .and_then(datafusion_expr::LogicalPlanBuilder::build)
+            .map_err(planning)
+    }
+
+    /// Binds what a table declares: its computed columns and its watermark.
+    pub(crate) fn check(&self, path: &ObjectPath, table: &CatalogTable) -> PlanResult<()> {
+        self.table(path, table, &[]).map(|_| ())
+    }
+
+    /// The types of a table's computed columns, which need no connector.
+    pub(crate) fn computed_type(&self, table: &CatalogTable, text: &str) -> PlanResult<flugs_sql_types::SqlType> {
+        use datafusion_expr::ExprSchemable;
+        let schema = tables::base_schema(table).map_err(planning)?;
+        let expr = self.at(&table.current).declared(text, &schema, "a computed column")?;
+        let expr = tables::coerced(expr, &schema).map_err(planning)?;
+        let (_, field) = expr.to_field(&schema).map_err(planning)?;
+        flugs_sql_types::from_field(&field).map_err(lower)
+    }
+}
+
+fn within(mut error: SqlError, what: &str) -> SqlError {
+    // The place is one of another text.
+    error.span = None;
+    error.message = format!("{} (in {what})", error.message);
+    error
+}
+
+fn parser_options(options: &ConfigOptions) -> datafusion_sql::planner::ParserOptions {
+    datafusion_sql::planner::ParserOptions::from(&options.sql_parser)
+}
+
+/// An error of ours inside of DataFusion's.
+pub(crate) fn inside(e: SqlError) -> DataFusionError {
+    DataFusionError::External(Box::new(e))
+}
+
+/// Whether a column can be written.
+pub(crate) fn is_written(kind: &ColumnKind) -> bool {
+    match kind {
+        ColumnKind::Physical => true,
+        ColumnKind::Computed(_) => false,
+        ColumnKind::Metadata { is_virtual, .. } => !is_virtual,
+    }
+}

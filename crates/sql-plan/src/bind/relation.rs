@@ -1,0 +1,253 @@
+//! Relations of a `FROM` that DataFusion does not plan: window and other table functions, `FOR SYSTEM_TIME AS OF`, hints.
+
+use crate::bind::nodes::{AsOfNode, FunctionRef, FunctionScanNode, WindowKind, WindowNode, column_of};
+use crate::bind::unnest::Unnest;
+use crate::bind::{Binder, inside};
+use crate::catalog::CatalogFunction;
+use crate::error::{lower, semantic, unsupported};
+use arrow::datatypes::FieldRef;
+use datafusion_common::{Column, DFSchema, Result, TableReference};
+use datafusion_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion_expr::{Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder};
+use flugs_sql_functions::TableFunction;
+use flugs_sql_parser::{Span, SqlError, SqlErrorKind, WindowKind as ParsedWindow, WindowTvf};
+use sqlparser::ast::{
+    self, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned, TableAlias, TableFactor, TableVersion,
+};
+use std::sync::Arc;
+
+/// Plans Flink's relations.
+#[derive(Debug)]
+pub(crate) struct FlinkRelations(pub(crate) Binder);
+
+fn planned(plan: LogicalPlan, alias: Option<TableAlias>) -> Result<RelationPlanning> {
+    Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
+}
+
+fn extension<N: datafusion_expr::UserDefinedLogicalNodeCore>(node: N) -> LogicalPlan {
+    LogicalPlan::Extension(Extension { node: Arc::new(node) })
+}
+
+impl RelationPlanner for FlinkRelations {
+    fn plan_relation(
+        &self,
+        relation: TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        if let Some(tvf) = WindowTvf::of(&relation) {
+            let alias = tvf.alias.cloned();
+            return planned(window(&tvf, context)?, alias);
+        }
+        match relation {
+            TableFactor::Table { ref version, ref alias, .. } if version.is_some() => {
+                self.versioned(relation.clone(), alias.clone(), context)
+            }
+            TableFactor::Table { ref name, ref alias, args: None, .. } => match self.hinted(name)? {
+                Some(plan) => planned(plan, Some(alias.clone().unwrap_or_else(|| alias_of(name)))),
+                None => Ok(RelationPlanning::Original(Box::new(relation))),
+            },
+            TableFactor::Function { name, args, alias, .. } => {
+                self.function(&name, &args, alias, context)
+            }
+            TableFactor::TableFunction { expr: ast::Expr::Function(call), alias } => {
+                let FunctionArguments::List(list) = call.args else {
+                    return Err(inside(semantic(format!("table function {} takes arguments in parentheses", call.name))));
+                };
+                self.function(&call.name, &list.args, alias, context)
+            }
+            TableFactor::UNNEST { array_exprs, alias, with_ordinality, .. } => {
+                let args = array_exprs.into_iter().map(|e| context.sql_to_expr(e, &DFSchema::empty()));
+                let args = args.collect::<Result<Vec<_>>>()?;
+                let function = Arc::new(Unnest { with_ordinality });
+                scan("UNNEST", function, args, alias, Span::empty())
+            }
+            TableFactor::MatchRecognize { .. } => Err(inside(unsupported("MATCH_RECOGNIZE"))),
+            other => Ok(RelationPlanning::Original(Box::new(other))),
+        }
+    }
+}
+
+impl FlinkRelations {
+    /// The table of a name with the options of its hints, where it has some.
+    fn hinted(&self, name: &ObjectName) -> Result<Option<LogicalPlan>> {
+        let mut options = Vec::new();
+        for hint in self.0.hints.of_table(name) {
+            match hint.name.as_str() {
+                "OPTIONS" => options.extend(hint.options.iter().map(|o| (o.key.clone(), o.value.clone()))),
+                other => {
+                    let error = SqlError::new(SqlErrorKind::Name, format!("there is no table hint {other}"));
+                    return Err(inside(error.at(hint.span).help("table hints are OPTIONS('key' = 'value', ...)")));
+                }
+            }
+        }
+        if options.is_empty() {
+            return Ok(None);
+        }
+        let parts: Vec<String> =
+            name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.clone()).collect();
+        self.0.planned(&parts, &options).map(|table| Some(table.plan)).map_err(|e| inside(e.at(name.span())))
+    }
+
+    /// A table as it was at a time of the other side.
+    fn versioned(
+        &self,
+        mut relation: TableFactor,
+        alias: Option<TableAlias>,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        let TableFactor::Table { version, alias: own, name, .. } = &mut relation else {
+            return Ok(RelationPlanning::Original(Box::new(relation)));
+        };
+        let Some(TableVersion::ForSystemTimeAsOf(time)) = version.take() else {
+            return Err(inside(unsupported(format!("this version of table {name}"))));
+        };
+        let alias = alias.unwrap_or_else(|| alias_of(name));
+        *own = None;
+        let time = match &time {
+            ast::Expr::Identifier(ident) => column_of(&[ident.value.clone()]),
+            ast::Expr::CompoundIdentifier(idents) => {
+                column_of(&idents.iter().map(|ident| ident.value.clone()).collect::<Vec<_>>())
+            }
+            ast::Expr::Function(_) => Some(context.sql_to_expr(time.clone(), &DFSchema::empty())?),
+            _ => None,
+        };
+        let Some(time) = time else {
+            let error = semantic("FOR SYSTEM_TIME AS OF takes a time attribute of the other table");
+            return Err(inside(error.help("write FOR SYSTEM_TIME AS OF o.ts, or ... AS OF PROCTIME()")));
+        };
+        let input = context.plan(relation)?;
+        planned(extension(AsOfNode { input, time }), Some(alias))
+    }
+
+    fn function(
+        &self,
+        name: &ObjectName,
+        args: &[FunctionArg],
+        alias: Option<TableAlias>,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        let parts: Vec<String> =
+            name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.clone()).collect();
+        let function = self.table_function(&parts).ok_or_else(|| {
+            let shown = parts.join(".");
+            let error = SqlError::new(SqlErrorKind::Name, format!("there is no table function '{shown}'"));
+            let error = error.at(name.span());
+            inside(match self.0.functions.nearest(&shown) {
+                Some(near) => error.help(format!("did you mean '{near}'?")),
+                None => error,
+            })
+        })?;
+        let args = args.iter().map(|arg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(e))
+            | FunctionArg::Named { arg: FunctionArgExpr::Expr(e), .. } => {
+                context.sql_to_expr(e.clone(), &DFSchema::empty())
+            }
+            other => Err(inside(unsupported(format!("argument {other} of a table function")))),
+        });
+        let args = args.collect::<Result<Vec<_>>>()?;
+        scan(&parts.join("."), function, args, alias, name.span())
+    }
+
+    fn table_function(&self, parts: &[String]) -> Option<Arc<dyn TableFunction>> {
+        if let Some(function) = self.0.catalogs.function(parts) {
+            match function.as_ref() {
+                CatalogFunction::Table(function) => return Some(function.clone()),
+                CatalogFunction::Alias { target } => return self.0.functions.table(target).cloned(),
+                _ => {}
+            }
+        }
+        match parts {
+            [name] => self.0.functions.table(name).cloned(),
+            _ => None,
+        }
+    }
+}
+
+/// The last part of a name as its alias.
+fn alias_of(name: &ObjectName) -> TableAlias {
+    let ident = name.0.last().and_then(|part| part.as_ident()).cloned();
+    TableAlias { explicit: false, name: ident.unwrap_or_else(|| ast::Ident::new("t")), columns: Vec::new(), at: None }
+}
+
+/// The rows that a function makes, under the names of the alias.
+fn scan(
+    name: &str,
+    function: Arc<dyn TableFunction>,
+    args: Vec<Expr>,
+    alias: Option<TableAlias>,
+    span: Span,
+) -> Result<RelationPlanning> {
+    let schema = DFSchema::empty();
+    let fields = args.iter().map(|e| Ok(e.to_field(&schema)?.1)).collect::<Result<Vec<FieldRef>>>()?;
+    let made = function.result_fields(&fields).map_err(|e| inside(lower(e).at(span)))?;
+    let names: Vec<String> =
+        alias.iter().flat_map(|a| &a.columns).map(|column| column.name.value.clone()).collect();
+    if !names.is_empty() && names.len() != made.len() {
+        let error = semantic(format!("{name} gives {} columns, and {} are named", made.len(), names.len()));
+        return Err(inside(error.at(span)));
+    }
+    let qualifier = alias.map(|a| TableReference::bare(a.name.value));
+    let renamed = made.iter().enumerate().map(|(i, field)| {
+        let field = match names.get(i) {
+            Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
+            None => field.clone(),
+        };
+        (qualifier.clone(), field)
+    });
+    let schema = DFSchema::new_with_metadata(renamed.collect(), Default::default())?;
+    let node = FunctionScanNode {
+        name: name.to_owned(),
+        function: FunctionRef(function),
+        args,
+        input: LogicalPlanBuilder::empty(true).build()?,
+        schema: Arc::new(schema),
+    };
+    planned(extension(node), None)
+}
+
+fn window(tvf: &WindowTvf<'_>, context: &mut dyn RelationPlannerContext) -> Result<LogicalPlan> {
+    let input = context.plan(tvf.input.clone())?;
+    let schema = input.schema().clone();
+    let time = context.sql_to_expr(tvf.time_column.clone(), &schema)?;
+    let partition = tvf.partition_by.iter().map(|e| context.sql_to_expr((*e).clone(), &schema));
+    let partition = partition.collect::<Result<Vec<_>>>()?;
+    let offset = tvf.offset_ms;
+    let kind = match tvf.kind {
+        ParsedWindow::Tumble { size_ms } => WindowKind::Tumble { size: size_ms, offset },
+        ParsedWindow::Hop { slide_ms, size_ms } => {
+            multiple("HOP", "slide", size_ms, slide_ms, tvf.span)?;
+            WindowKind::Hop { size: size_ms, slide: slide_ms, offset }
+        }
+        ParsedWindow::Cumulate { step_ms, size_ms } => {
+            multiple("CUMULATE", "step", size_ms, step_ms, tvf.span)?;
+            WindowKind::Cumulate { size: size_ms, step: step_ms, offset }
+        }
+        ParsedWindow::Session { gap_ms } => WindowKind::Session { gap: gap_ms },
+    };
+    let Expr::Column(Column { .. }) = &time else {
+        return Err(inside(semantic("DESCRIPTOR takes a column").at(tvf.span)));
+    };
+    // The window's columns are of no table, and neither are those of its input any more.
+    let columns = schema.iter().map(|(qualifier, field)| {
+        Expr::Column(Column::new(qualifier.cloned(), field.name())).alias(field.name())
+    });
+    let time_name = match &time {
+        Expr::Column(column) => column.name.clone(),
+        _ => String::new(),
+    };
+    let bare = |e: Expr| match e {
+        Expr::Column(column) => Expr::Column(Column::new_unqualified(column.name)),
+        other => other,
+    };
+    let partition = partition.into_iter().map(bare).collect();
+    let input = LogicalPlanBuilder::from(input).project(columns.collect::<Vec<_>>())?.build()?;
+    Ok(extension(WindowNode::new(input, Expr::Column(Column::new_unqualified(time_name)), kind, partition)?))
+}
+
+fn multiple(name: &str, what: &str, size: i64, step: i64, span: Span) -> Result<()> {
+    if size % step == 0 {
+        return Ok(());
+    }
+    let error = semantic(format!("the size of {name} ({size} ms) is no multiple of its {what} ({step} ms)"));
+    Err(inside(error.at(span).help(format!("choose a {what} of which the size is a multiple"))))
+}

@@ -1,0 +1,87 @@
+//! Syntax that DataFusion leaves to extensions: field access, constructors, and their like.
+
+use arrow::datatypes::Field;
+use datafusion_common::{DFSchema, Result, ScalarValue, TableReference, plan_err};
+use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
+use datafusion_expr::{Expr, GetFieldAccess, expr::ScalarFunction};
+use flugs_sql_functions::FunctionRegistry;
+use std::sync::Arc;
+
+/// Plans them by functions of Flink's.
+#[derive(Debug)]
+pub(crate) struct FlinkSyntax(pub(crate) Arc<FunctionRegistry>);
+
+impl FlinkSyntax {
+    fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        match self.0.scalar(name) {
+            Some(function) => Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.clone(), args))),
+            None => plan_err!("function '{name}' is missing"),
+        }
+    }
+
+    fn planned<T>(&self, name: &str, args: Vec<Expr>) -> Result<PlannerResult<T>> {
+        Ok(PlannerResult::Planned(self.call(name, args)?))
+    }
+}
+
+/// A field of a row.
+pub(crate) fn field_of(row: Expr, name: &str) -> Expr {
+    let name = Expr::Literal(ScalarValue::from(name), None);
+    Expr::ScalarFunction(ScalarFunction::new_udf(datafusion_functions::core::get_field(), vec![row, name]))
+}
+
+impl ExprPlanner for FlinkSyntax {
+    fn plan_field_access(
+        &self,
+        access: RawFieldAccessExpr,
+        _: &DFSchema,
+    ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        let RawFieldAccessExpr { field_access, expr } = access;
+        match field_access {
+            GetFieldAccess::NamedStructField { name } => match name.try_as_str().flatten() {
+                Some(field) => Ok(PlannerResult::Planned(field_of(expr, field))),
+                None => self.planned("item", vec![expr, Expr::Literal(name, None)]),
+            },
+            GetFieldAccess::ListIndex { key } => self.planned("item", vec![expr, *key]),
+            GetFieldAccess::ListRange { .. } => plan_err!("an array is sliced with ARRAY_SLICE, not with [a:b]"),
+        }
+    }
+
+    fn plan_compound_identifier(
+        &self,
+        field: &Field,
+        qualifier: Option<&TableReference>,
+        nested_names: &[String],
+    ) -> Result<PlannerResult<Vec<Expr>>> {
+        let column = Expr::Column(datafusion_common::Column::new(qualifier.cloned(), field.name()));
+        Ok(PlannerResult::Planned(nested_names.iter().fold(column, |row, name| field_of(row, name))))
+    }
+
+    fn plan_array_literal(&self, exprs: Vec<Expr>, _: &DFSchema) -> Result<PlannerResult<Vec<Expr>>> {
+        self.planned("array", exprs)
+    }
+
+    fn plan_make_map(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        self.planned("map", args)
+    }
+
+    fn plan_struct_literal(&self, args: Vec<Expr>, _: bool) -> Result<PlannerResult<Vec<Expr>>> {
+        self.planned("row", args)
+    }
+
+    fn plan_position(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        self.planned("position", args)
+    }
+
+    fn plan_extract(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        self.planned("extract", args)
+    }
+
+    fn plan_substring(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        self.planned("substring", args)
+    }
+
+    fn plan_overlay(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        self.planned("overlay", args)
+    }
+}

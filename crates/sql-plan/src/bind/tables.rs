@@ -1,0 +1,149 @@
+//! Tables as plans: a scan of physical and metadata columns, the computed ones over it, and the watermark.
+
+use crate::bind::nodes::WatermarkNode;
+use crate::bind::Binder;
+use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
+use crate::error::{PlanResult, lower, planning, semantic};
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion_common::{Column, DFSchema, Result, TableReference};
+use datafusion_expr::simplify::SimplifyContext;
+use datafusion_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder, TableSource as DataFusionSource};
+use datafusion_optimizer::simplify_expressions::ExprSimplifier;
+use flugs_sql_types::to_field;
+use flugs_table::{ChangelogMode, Options, TableContext, TableSource};
+use std::sync::Arc;
+
+/// A catalog's table as a table of DataFusion's.
+pub(crate) struct SourceTable {
+    pub(crate) path: ObjectPath,
+    pub(crate) source: Arc<dyn TableSource>,
+    pub(crate) table: Arc<CatalogTable>,
+    pub(crate) options: Options,
+    /// Physical and metadata columns, in the order of the declaration.
+    pub(crate) schema: SchemaRef,
+}
+
+impl DataFusionSource for SourceTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+/// Whether the rows of a source are changes.
+pub(crate) fn is_updating(source: &dyn TableSource) -> bool {
+    source.changelog_mode() != ChangelogMode::Append
+}
+
+/// A plan in the place of a table.
+pub(crate) struct PlannedTable {
+    pub(crate) schema: SchemaRef,
+    pub(crate) plan: LogicalPlan,
+}
+
+impl DataFusionSource for PlannedTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn get_logical_plan(&'_ self) -> Option<std::borrow::Cow<'_, LogicalPlan>> {
+        Some(std::borrow::Cow::Borrowed(&self.plan))
+    }
+}
+
+fn is_base(column: &&CatalogColumn) -> bool {
+    !matches!(column.kind, ColumnKind::Computed(_))
+}
+
+fn base(table: &CatalogTable) -> SchemaRef {
+    let columns = table.columns.iter().filter(is_base);
+    Arc::new(Schema::new(columns.map(|c| to_field(&c.name, &c.sql_type)).collect::<Vec<_>>()))
+}
+
+/// The columns that computed ones may use.
+pub(super) fn base_schema(table: &CatalogTable) -> Result<DFSchema> {
+    DFSchema::try_from(base(table))
+}
+
+/// The expression with its arguments converted to the types that its functions take.
+pub(super) fn coerced(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    let context = SimplifyContext::builder().with_schema(Arc::new(schema.clone())).build();
+    ExprSimplifier::new(context).coerce(expr, schema)
+}
+
+/// The options of a table under those of a hint.
+pub(crate) fn effective(table: &CatalogTable, hints: &[(String, String)]) -> Options {
+    table.options.overlaid(&hints.iter().cloned().collect())
+}
+
+impl Binder {
+    /// What reads a table.
+    fn source(&self, path: &ObjectPath, table: &CatalogTable, options: &Options) -> PlanResult<Arc<dyn TableSource>> {
+        if let TableKind::Inline(source) = &table.kind {
+            return Ok(source.clone());
+        }
+        let connector = options.get("connector").ok_or_else(|| {
+            semantic(format!("table '{path}' has no connector")).help("add 'connector' = '...' to its WITH options")
+        })?;
+        let name = path.to_string();
+        let schema = table.physical();
+        let context = TableContext { name: &name, schema: &schema, options, registry: &self.registry };
+        let factory = self.registry.connector(connector).map_err(lower)?;
+        Ok(factory.source(context).map_err(lower)?.into())
+    }
+
+    /// The plan of a table.
+    pub(super) fn table(
+        &self,
+        path: &ObjectPath,
+        table: &CatalogTable,
+        hints: &[(String, String)],
+    ) -> PlanResult<LogicalPlan> {
+        let options = effective(table, hints);
+        let source = self.source(path, table, &options)?;
+        let schema = base(table);
+        let scanned =
+            SourceTable { path: path.clone(), source, table: Arc::new(table.clone()), options, schema };
+        let scan = LogicalPlanBuilder::scan(TableReference::bare(path.name.clone()), Arc::new(scanned), None)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(planning)?;
+        let plan = self.with_computed(path, table, scan)?;
+        self.with_watermark(path, table, plan)
+    }
+
+    fn with_computed(&self, path: &ObjectPath, table: &CatalogTable, scan: LogicalPlan) -> PlanResult<LogicalPlan> {
+        if table.columns.iter().all(|c| is_base(&c)) {
+            return Ok(scan);
+        }
+        let binder = self.at(&table.current);
+        let mut exprs = Vec::new();
+        for column in &table.columns {
+            exprs.push(match &column.kind {
+                ColumnKind::Computed(text) => {
+                    let what = format!("the computed column '{}' of {path}", column.name);
+                    binder.declared(text, scan.schema(), &what)?.alias(&column.name)
+                }
+                _ => Expr::Column(Column::new_unqualified(&column.name)),
+            });
+        }
+        LogicalPlanBuilder::from(scan).project(exprs).and_then(LogicalPlanBuilder::build).map_err(planning)
+    }
+
+    fn with_watermark(&self, path: &ObjectPath, table: &CatalogTable, plan: LogicalPlan) -> PlanResult<LogicalPlan> {
+        let Some(declared) = &table.watermark else { return Ok(plan) };
+        let what = format!("the watermark of {path}");
+        let watermark = self.at(&table.current).declared(&declared.expression, plan.schema(), &what)?;
+        let found = plan.schema().qualified_field_with_unqualified_name(&declared.column);
+        let (qualifier, field) = found.map_err(planning)?;
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let node = WatermarkNode { input: plan, column, watermark };
+        Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
+    }
+
+    /// A table or view by name, as DataFusion looks for it.
+    pub(super) fn planned(&self, parts: &[String], hints: &[(String, String)]) -> PlanResult<PlannedTable> {
+        let path = self.catalogs.resolve(parts).map_err(lower)?;
+        let object = self.catalogs.object(&path).map_err(lower)?;
+        let plan = self.object(&path, object, hints)?;
+        Ok(PlannedTable { schema: Arc::new(plan.schema().as_arrow().clone()), plan })
+    }
+}

@@ -1,0 +1,113 @@
+//! Flink's types in place of DataFusion's: integer literals, casts, exact arithmetic, untyped NULLs.
+//!
+//! Runs on the bound plan before DataFusion coerces types, so every cast that is there was written by the user.
+
+use arrow::datatypes::DataType;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion_expr::expr::ScalarFunction;
+use datafusion_expr::expr_rewriter::NamePreserver;
+use datafusion_expr::logical_plan::Values;
+use datafusion_expr::utils::merge_schema;
+use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator};
+use flugs_sql_functions::arithmetic::decimal_binary;
+use flugs_sql_functions::cast::cast_function;
+use flugs_sql_types::{SqlType, from_field};
+use flugs_types::Error;
+use std::sync::Arc;
+
+/// Types every expression of a plan.
+pub(crate) fn apply(plan: LogicalPlan) -> Result<LogicalPlan> {
+    Ok(plan.transform_up_with_subqueries(node)?.data)
+}
+
+fn external(e: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(e))
+}
+
+fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if let LogicalPlan::Values(values) = plan {
+        return rows(values).map(Transformed::yes);
+    }
+    // A limit's numbers are DataFusion's own.
+    if matches!(plan, LogicalPlan::Limit(_)) {
+        return Ok(Transformed::no(plan));
+    }
+    let schema = merge_schema(&plan.inputs());
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|e| {
+        let name = names.save(&e);
+        Ok(Transformed::yes(name.restore(typed(e, &schema)?)))
+    })?
+    .map_data(LogicalPlan::recompute_schema)
+}
+
+fn rows(values: Values) -> Result<LogicalPlan> {
+    let empty = DFSchema::empty();
+    let rows = values.values.into_iter();
+    let rows: Vec<Vec<Expr>> =
+        rows.map(|row| row.into_iter().map(|e| typed(e, &empty)).collect::<Result<_>>()).collect::<Result<_>>()?;
+    LogicalPlanBuilder::values(rows)?.build()
+}
+
+/// Types an expression over columns of `schema`.
+pub(crate) fn typed(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    Ok(expr.transform_up(|e| typed_one(e, schema))?.data)
+}
+
+fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(Some(n)), metadata) => match i32::try_from(n) {
+            Ok(small) => Ok(Transformed::yes(Expr::Literal(ScalarValue::Int32(Some(small)), metadata))),
+            Err(_) => Ok(Transformed::no(Expr::Literal(ScalarValue::Int64(Some(n)), metadata))),
+        },
+        Expr::Literal(ScalarValue::Utf8(text), metadata) => {
+            Ok(Transformed::yes(Expr::Literal(ScalarValue::Utf8View(text), metadata)))
+        }
+        Expr::Cast(cast) => {
+            let target = from_field(&cast.field).map_err(external)?;
+            explicit_cast(*cast.expr, target, false, schema)
+        }
+        Expr::TryCast(cast) => {
+            let target = from_field(&cast.field).map_err(external)?;
+            explicit_cast(*cast.expr, target, true, schema)
+        }
+        Expr::BinaryExpr(binary) => arithmetic(binary, schema),
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+fn explicit_cast(expr: Expr, target: SqlType, try_cast: bool, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    // An untyped NULL becomes one of the type.
+    if matches!(&expr, Expr::Literal(ScalarValue::Null, _)) {
+        let null = ScalarValue::try_from(&target.kind.to_arrow())?;
+        return Ok(Transformed::yes(Expr::Literal(null, None)));
+    }
+    let (_, field) = expr.to_field(schema)?;
+    let from = from_field(&field).map_err(external)?;
+    if from.kind == target.kind {
+        return Ok(Transformed::yes(expr));
+    }
+    let function = Arc::new(cast_function(target, try_cast));
+    Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))))
+}
+
+fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_arithmetic = matches!(
+        binary.op,
+        Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
+    );
+    if is_arithmetic {
+        let (_, left) = binary.left.to_field(schema)?;
+        let (_, right) = binary.right.to_field(schema)?;
+        let decimal = |t: &DataType| matches!(t, DataType::Decimal128(..));
+        if decimal(left.data_type()) || decimal(right.data_type()) {
+            let (l, r) = (from_field(&left).map_err(external)?, from_field(&right).map_err(external)?);
+            if let Some((function, _)) = decimal_binary(binary.op, &l, &r) {
+                let call = ScalarFunction::new_udf(Arc::new(function), vec![*binary.left, *binary.right]);
+                return Ok(Transformed::yes(Expr::ScalarFunction(call)));
+            }
+        }
+    }
+    Ok(Transformed::no(Expr::BinaryExpr(binary)))
+}

@@ -1,0 +1,54 @@
+//! The options of a session that planning looks at.
+
+use std::time::Duration;
+
+/// How bounded inputs are run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RuntimeMode {
+    /// As streams: results change as rows come.
+    #[default]
+    Streaming,
+    /// Results once, when all is read. All inputs must be bounded.
+    Batch,
+    /// Batch where all inputs are bounded.
+    Automatic,
+}
+
+/// Options of planning.
+#[derive(Debug, Clone)]
+pub struct PlanConfig {
+    /// `execution.runtime-mode`.
+    pub mode: RuntimeMode,
+    /// `parallelism.default` or `table.exec.resource.default-parallelism`.
+    pub parallelism: u32,
+    /// `table.local-time-zone`.
+    pub time_zone: String,
+    /// `table.exec.state.ttl`; none is for ever.
+    pub state_ttl: Option<Duration>,
+    /// Whether state that expires takes its results back (`table.exec.state.ttl.retract`, an option of our own).
+    pub retract_on_expiry: bool,
+    /// `table.exec.emit.early-fire.delay` where early firing is enabled.
+    pub early_fire: Option<Duration>,
+    /// `table.exec.mini-batch.*`: rows and time that a bundle may take besides a batch.
+    pub mini_batch: Option<(u64, Duration)>,
+    /// `table.optimizer.agg-phase-strategy`: whether aggregates may have two phases.
+    pub two_phase: bool,
+    /// Where late rows go, if anywhere: a table's name.
+    pub late_table: Option<String>,
+}
+
+impl Default for PlanConfig {
+    fn default() -> Self {
+        PlanConfig {
+            mode: RuntimeMode::Streaming,
+            parallelism: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            time_zone: "UTC".to_owned(),
+            state_ttl: None,
+            retract_on_expiry: false,
+            early_fire: None,
+            mini_batch: None,
+            two_phase: true,
+            late_table: None,
+        }
+    }
+}

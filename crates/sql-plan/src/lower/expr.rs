@@ -1,0 +1,39 @@
+//! Expressions that are evaluated.
+
+use crate::lower::Lowering;
+use crate::plan::PlanField;
+use arrow::datatypes::Schema;
+use datafusion_common::DFSchema;
+use datafusion_common::config::ConfigOptions;
+use datafusion_expr::Expr;
+use datafusion_expr::execution_props::ExecutionProps;
+use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
+use flugs_types::{Error, Result};
+use std::sync::Arc;
+
+/// An expression over these columns, to be evaluated.
+pub fn physical(expr: &Expr, fields: &[PlanField], options: &Arc<ConfigOptions>) -> Result<Arc<dyn PhysicalExpr>> {
+    let schema = Schema::new(fields.iter().map(|f| f.field.clone()).collect::<Vec<_>>());
+    let bug = |e: datafusion_common::DataFusionError| {
+        Error::job(format!("{} cannot be evaluated", expr.human_display())).caused_by(e.strip_backtrace())
+    };
+    let schema = DFSchema::try_from(schema).map_err(bug)?;
+    let mut properties = ExecutionProps::new();
+    properties.config_options = Some(options.clone());
+    create_physical_expr(expr, &schema, &properties, &PhysicalPlanningContext::default()).map_err(bug)
+}
+
+impl Lowering<'_> {
+    pub(super) fn expr(&self, expr: &Expr, fields: &[PlanField]) -> Result<Arc<dyn PhysicalExpr>> {
+        physical(expr, fields, &self.options)
+    }
+
+    pub(super) fn condition(
+        &self,
+        expr: &Option<Expr>,
+        fields: &[PlanField],
+    ) -> Result<Option<Arc<dyn PhysicalExpr>>> {
+        expr.as_ref().map(|e| self.expr(e, fields)).transpose()
+    }
+}

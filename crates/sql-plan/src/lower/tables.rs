@@ -1,0 +1,151 @@
+//! Sources and sinks.
+
+use crate::lower::exchange::Exchange;
+use crate::lower::{Lowering, Origin};
+use crate::plan::{Node, Op, ScanOp, SinkOp};
+use arrow::array::RecordBatch;
+use flugs_batch::ChangeBatch;
+use flugs_connector::{
+    CollectionSource, Committable, Delivery, EnumeratorContext, ReaderContext, Sink, SinkWriter, Source, SourceReader,
+    SplitEnumerator, WriterContext,
+};
+use flugs_graph::NodeKind;
+use flugs_sql_ops::bridge::{Rebatch, RowtimeCheck, RowtimeSpec, Unbatch, WatermarkFaults, watermark_strategy};
+use flugs_sql_ops::changelog::DropUpdateBefore;
+use flugs_table::{ChangelogMode, ScanRequest};
+use flugs_task::{OnMalformed, OneInput, SinkOperator, SourceNode, WatermarkStrategy};
+use flugs_types::{Result, hash_bytes};
+use std::sync::Arc;
+
+/// A source of a table, whichever its type.
+struct AnySource(Box<dyn Source<Item = ChangeBatch>>);
+
+impl Source for AnySource {
+    type Item = ChangeBatch;
+
+    fn boundedness(&self) -> flugs_connector::Boundedness {
+        self.0.boundedness()
+    }
+
+    fn enumerator(&self, context: EnumeratorContext<'_>) -> Result<Box<dyn SplitEnumerator>> {
+        self.0.enumerator(context)
+    }
+
+    fn reader(&self, context: ReaderContext) -> Result<Box<dyn SourceReader<ChangeBatch>>> {
+        self.0.reader(context)
+    }
+}
+
+/// A sink of a table, whichever its type.
+struct AnySink(Box<dyn Sink<Item = ChangeBatch>>);
+
+impl Sink for AnySink {
+    type Item = ChangeBatch;
+
+    fn delivery(&self) -> Delivery {
+        self.0.delivery()
+    }
+
+    fn remove_orphans(&self, context: &WriterContext, states: &[Vec<u8>], committables: &[Committable]) -> Result<()> {
+        self.0.remove_orphans(context, states, committables)
+    }
+
+    fn writer(&self, context: WriterContext, restored: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<ChangeBatch>>> {
+        self.0.writer(context, restored)
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn scan(&mut self, node: &Node, scan: &ScanOp) -> Result<Vec<Origin>> {
+        let ordered = scan.watermark.is_some() || !node.changes.is_append();
+        let request = ScanRequest {
+            columns: scan.columns.clone(),
+            metadata: scan.metadata.clone(),
+            schema: node.schema(),
+            predicates: scan.predicates.clone(),
+            limit: scan.limit,
+            ordered,
+        };
+        let parallelism = scan.source.parallelism().unwrap_or(u32::MAX).clamp(1, self.config.parallelism);
+        let source = Arc::new(AnySource(scan.source.scan(&request)?));
+        let faults = WatermarkFaults::default();
+        let strategy = match &scan.watermark {
+            Some(watermark) => watermark_strategy(self.expr(watermark, &node.fields)?, &faults),
+            None => WatermarkStrategy::none(),
+        };
+        // Positions are those of the table, whatever is read of it.
+        let offered = hash_bytes(format!("{}{:?}", scan.identity, scan.predicates).as_bytes());
+        let uid = format!("source:{}:{offered:016x}", scan.table);
+        let factory = Arc::new(SourceNode::new(source, strategy, OnMalformed::Fail));
+        let mut origin = self.source(&scan.table, &uid, parallelism, factory)?;
+        let rowtime = scan.rowtime.as_ref().and_then(|e| crate::plan::column_index(e, &node.fields));
+        if let Some(column) = rowtime {
+            let spec = RowtimeSpec { column, schema: node.schema(), faults };
+            let check = self.graph_node("Rowtime", NodeKind::Operator, &format!("{uid}:rowtime"), parallelism, false);
+            let factory = OneInput::new(move || RowtimeCheck::new(spec.clone()));
+            let id = self.builder.node(check, Arc::new(factory));
+            self.connect(node, &[origin], id, 0, parallelism, &Exchange::Direct)?;
+            origin = Origin { node: id, output: 0, parallelism };
+        }
+        Ok(vec![origin])
+    }
+
+    fn source(
+        &mut self,
+        name: &str,
+        uid: &str,
+        parallelism: u32,
+        factory: Arc<SourceNode<AnySource>>,
+    ) -> Result<Origin> {
+        let source = self.graph_node(name, NodeKind::Source, uid, parallelism, true);
+        let source = self.builder.node(source, factory);
+        let unbatch = self.graph_node("Unbatch", NodeKind::Operator, &format!("{uid}:rows"), parallelism, false);
+        let unbatch = self.builder.node(unbatch, Arc::new(OneInput::new(Unbatch::new)));
+        self.connect_rows(source, 0, unbatch);
+        Ok(Origin { node: unbatch, output: 0, parallelism })
+    }
+
+    pub(super) fn values(&mut self, node: &Node, rows: &RecordBatch) -> Result<Vec<Origin>> {
+        let rows = RecordBatch::try_new_with_options(
+            node.schema(),
+            rows.columns().to_vec(),
+            &arrow::array::RecordBatchOptions::new().with_row_count(Some(rows.num_rows())),
+        );
+        let rows = rows.map_err(|e| flugs_types::Error::bug("constant rows do not fit their columns").caused_by(e))?;
+        let source = CollectionSource::new([ChangeBatch::inserts(rows)]);
+        let source = Arc::new(AnySource(Box::new(source)));
+        let factory = Arc::new(SourceNode::new(source, WatermarkStrategy::none(), OnMalformed::Fail));
+        Ok(vec![self.source("Values", &format!("values:{}", node.digest), 1, factory)?])
+    }
+
+    pub(super) fn sink(&mut self, node: &Node, sink: &SinkOp) -> Result<Vec<Origin>> {
+        let input = self.input(node, 0);
+        let (update_before, changes, from) = (input.update_before, input.changes, input.clone());
+        let mut origins = self.origins_of(node, 0);
+        let wanted = sink.sink.parallelism().unwrap_or_else(|| origins.iter().map(|o| o.parallelism).max().unwrap_or(1));
+        let uid = format!("sink:{}:{:016x}", sink.table, hash_bytes(sink.identity.as_bytes()));
+        if sink.mode == ChangelogMode::Upsert && update_before {
+            let parallelism = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
+            let drop = self.graph_node("DropUpdateBefore", NodeKind::Operator, &format!("{uid}:drop"), parallelism, false);
+            let drop = self.builder.node(drop, Arc::new(OneInput::new(DropUpdateBefore::new)));
+            self.connect(&from, &origins, drop, 0, parallelism, &Exchange::Direct)?;
+            origins = vec![Origin { node: drop, output: 0, parallelism }];
+        }
+        let exchange = match (changes.is_append(), sink.primary_key.is_empty()) {
+            _ if wanted == 1 => Exchange::Single,
+            // Changes of one key are written by one writer.
+            (false, false) if !origins.iter().all(|o| o.parallelism == wanted) => Exchange::Key(sink.primary_key.clone()),
+            _ => Exchange::Direct,
+        };
+        let rebatch = self.graph_node("Rebatch", NodeKind::Operator, &format!("{uid}:batches"), wanted, false);
+        let rebatch = self.builder.node(rebatch, Arc::new(OneInput::new(|| Rebatch)));
+        self.connect(&from, &origins, rebatch, 0, wanted, &exchange)?;
+        let writer: Arc<dyn Sink<Item = ChangeBatch>> = Arc::new(AnySink(sink.sink.sink(sink.overwrite)?));
+        let written = self.graph_node(&sink.table, NodeKind::Sink, &uid, wanted, true);
+        let factory = OneInput::new(move || SinkOperator::new(writer.clone()));
+        let written = self.builder.node(written, Arc::new(factory));
+        self.connect_rows(rebatch, 0, written);
+        Ok(Vec::new())
+    }
+
+}

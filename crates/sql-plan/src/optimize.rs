@@ -1,0 +1,51 @@
+//! The rules of DataFusion's optimizer that hold for streams, and in which order.
+//!
+//! Left out are those that look at statistics or sizes, move limits through what may be unbounded, or make another state of the
+//! same query: join reordering, limit pushdown, the split of single distincts.
+
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::Result;
+use datafusion_expr::LogicalPlan;
+use datafusion_optimizer::analyzer::Analyzer;
+use datafusion_optimizer::common_subexpr_eliminate::CommonSubexprEliminate;
+use datafusion_optimizer::decorrelate_lateral_join::DecorrelateLateralJoin;
+use datafusion_optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
+use datafusion_optimizer::eliminate_duplicated_expr::EliminateDuplicatedExpr;
+use datafusion_optimizer::eliminate_filter::EliminateFilter;
+use datafusion_optimizer::eliminate_outer_join::EliminateOuterJoin;
+use datafusion_optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion_optimizer::optimize_projections::OptimizeProjections;
+use datafusion_optimizer::optimize_unions::OptimizeUnions;
+use datafusion_optimizer::push_down_filter::PushDownFilter;
+use datafusion_optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggregate;
+use datafusion_optimizer::rewrite_set_comparison::RewriteSetComparison;
+use datafusion_optimizer::scalar_subquery_to_join::ScalarSubqueryToJoin;
+use datafusion_optimizer::simplify_expressions::SimplifyExpressions;
+use datafusion_optimizer::{Optimizer, OptimizerContext, OptimizerRule};
+use std::sync::Arc;
+
+fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    vec![
+        Arc::new(RewriteSetComparison::new()),
+        Arc::new(OptimizeUnions::new()),
+        Arc::new(SimplifyExpressions::new()),
+        Arc::new(ReplaceDistinctWithAggregate::new()),
+        Arc::new(DecorrelatePredicateSubquery::new()),
+        Arc::new(ScalarSubqueryToJoin::new()),
+        Arc::new(DecorrelateLateralJoin::new()),
+        Arc::new(ExtractEquijoinPredicate::new()),
+        Arc::new(EliminateDuplicatedExpr::new()),
+        Arc::new(EliminateFilter::new()),
+        Arc::new(EliminateOuterJoin::new()),
+        Arc::new(PushDownFilter::new()),
+        Arc::new(CommonSubexprEliminate::new()),
+        Arc::new(OptimizeProjections::new()),
+    ]
+}
+
+/// Checks and coerces types, then optimizes.
+pub(crate) fn optimize(plan: LogicalPlan, options: &Arc<ConfigOptions>) -> Result<LogicalPlan> {
+    let plan = Analyzer::new().execute_and_check(plan, options, |_, _| {})?;
+    let config = OptimizerContext::new_with_config_options(options.clone());
+    Optimizer::with_rules(rules()).optimize(plan, &config, |_, _| {})
+}

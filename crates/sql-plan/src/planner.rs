@@ -1,0 +1,236 @@
+//! What a session asks of planning.
+
+use crate::bind::{Binder, is_written};
+use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ObjectPath};
+use crate::changelog::settle;
+use crate::config::PlanConfig;
+use crate::convert::sink::{SinkColumn, Target};
+use crate::convert::{Converter, push_down};
+use crate::error::{PlanResult, lower, semantic, unsupported};
+use crate::plan::{NodeId, Plan};
+use datafusion_common::DFSchema;
+use datafusion_expr::LogicalPlan;
+use flugs_sql_functions::FunctionRegistry;
+use flugs_sql_parser::{Insert, Query, SqlError, SqlErrorKind};
+use flugs_sql_types::{SqlType, TimeKind, from_field};
+use flugs_table::{Registry, TableSink, nearest};
+use std::sync::Arc;
+
+/// Plans statements over a snapshot of catalogs, functions and connectors.
+#[derive(Clone)]
+pub struct Planner {
+    binder: Binder,
+    config: PlanConfig,
+}
+
+/// A column of a query's result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputColumn {
+    /// Its name; `EXPR$n` where the query gives none.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether it is a time attribute.
+    pub time: Option<TimeKind>,
+}
+
+impl Planner {
+    /// A planner over these.
+    pub fn new(
+        catalogs: Arc<Catalogs>,
+        functions: Arc<FunctionRegistry>,
+        registry: Arc<Registry>,
+        config: PlanConfig,
+    ) -> Self {
+        let options = crate::bind::options(&config.time_zone);
+        let binder =
+            Binder { catalogs, functions, registry, options, hints: Arc::default(), expanding: Vec::new() };
+        Planner { binder, config }
+    }
+
+    /// The snapshot that it looks names up in.
+    pub fn catalogs(&self) -> &Catalogs {
+        &self.binder.catalogs
+    }
+
+    /// The options it plans by.
+    pub fn config(&self) -> &PlanConfig {
+        &self.config
+    }
+
+    /// The columns of a query's result.
+    pub fn columns(&self, query: &Query) -> PlanResult<Vec<OutputColumn>> {
+        let logical = self.binder.query(query)?;
+        let mut plan = Plan::default();
+        let node = self.converter(&mut plan).convert(&logical)?;
+        output_columns(&logical, &plan, node)
+    }
+
+    /// The columns of a table or view, in order.
+    pub fn columns_of(&self, path: &ObjectPath) -> PlanResult<Vec<OutputColumn>> {
+        let object = self.binder.catalogs.object(path).map_err(lower)?.clone();
+        let logical = self.binder.object(path, &object, &[])?;
+        let mut plan = Plan::default();
+        let node = self.converter(&mut plan).convert(&logical)?;
+        output_columns(&logical, &plan, node)
+    }
+
+    /// The type of a computed column of a table that is being declared.
+    pub fn computed_type(&self, table: &CatalogTable, expression: &str) -> PlanResult<SqlType> {
+        self.binder.computed_type(table, expression)
+    }
+
+    /// Checks a table that is being declared: its computed columns and its watermark.
+    pub fn check_table(&self, path: &ObjectPath, table: &CatalogTable) -> PlanResult<()> {
+        self.binder.check(path, table)
+    }
+
+    /// Checks a view that is being declared; gives its columns.
+    pub fn view_columns(&self, path: &ObjectPath, view: &CatalogView) -> PlanResult<Vec<OutputColumn>> {
+        let logical = self.binder.object(path, &CatalogObject::View(view.clone()), &[])?;
+        let mut plan = Plan::default();
+        let node = self.converter(&mut plan).convert(&logical)?;
+        output_columns(&logical, &plan, node)
+    }
+
+    /// Plans inserts as one job.
+    pub fn inserts(&self, inserts: &[Insert]) -> PlanResult<Plan> {
+        let mut plan = Plan::default();
+        for insert in inserts {
+            let sink = self.insert(&mut plan, insert)?;
+            plan.sinks.push(sink);
+        }
+        finished(plan)
+    }
+
+    /// Plans a query whose rows go to a sink of the program, with the query's columns.
+    pub fn query(&self, query: &Query, sink: Arc<dyn TableSink>) -> PlanResult<Plan> {
+        let mut plan = Plan::default();
+        let logical = self.binder.query(query)?;
+        let mut converter = self.converter(&mut plan);
+        let node = converter.convert(&logical)?;
+        let given = converter.give(node, "result", sink);
+        plan.sinks.push(given);
+        finished(plan)
+    }
+
+    fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {
+        Converter { plan, binder: &self.binder, config: &self.config }
+    }
+
+    fn insert(&self, plan: &mut Plan, insert: &Insert) -> PlanResult<NodeId> {
+        let parts: Vec<String> = insert.target.parts().map(str::to_owned).collect();
+        let path = self.binder.catalogs.resolve(&parts).map_err(|e| lower(e).at(insert.target.span()))?;
+        let object = self.binder.catalogs.object(&path).map_err(|e| lower(e).at(insert.target.span()))?.clone();
+        let CatalogObject::Table(table) = object.as_ref() else {
+            return Err(semantic(format!("'{path}' is a view, and a view cannot be written")).at(insert.target.span()));
+        };
+        if insert.conflict.is_some() {
+            return Err(unsupported("ON CONFLICT").at(insert.span));
+        }
+        let logical = self.binder.query(&insert.source)?;
+        let width = logical.schema().fields().len();
+        let columns = self.targets(insert, &path, table, width)?;
+        let hints: Vec<(String, String)> = insert
+            .hints
+            .iter()
+            .flat_map(|hint| hint.options.iter().map(|o| (o.key.clone(), o.value.clone())))
+            .collect();
+        let options = table.options.overlaid(&hints.into_iter().collect());
+        let target = Target { path: &path, table, options, overwrite: insert.overwrite, columns };
+        let mut converter = self.converter(plan);
+        let node = converter.convert(&logical)?;
+        converter.write(node, &target).map_err(|e| e.at(insert.target.span()))
+    }
+
+    /// What each written column of the target takes.
+    fn targets(
+        &self,
+        insert: &Insert,
+        path: &ObjectPath,
+        table: &CatalogTable,
+        width: usize,
+    ) -> PlanResult<Vec<SinkColumn>> {
+        let written: Vec<_> = table.columns.iter().filter(|c| is_written(&c.kind)).collect();
+        let known = |name: &str| -> PlanResult<usize> {
+            written.iter().position(|c| c.name == name).ok_or_else(|| {
+                let error = SqlError::new(SqlErrorKind::Name, format!("table '{path}' has no column '{name}' to be written"));
+                match nearest(name, written.iter().map(|c| c.name.as_str())) {
+                    Some(near) => error.help(format!("did you mean '{near}'?")),
+                    None => error,
+                }
+            })
+        };
+        let mut columns: Vec<Option<SinkColumn>> = vec![None; written.len()];
+        for entry in &insert.partition {
+            let at = known(&entry.column.value).map_err(|e| e.at(entry.column.span))?;
+            if let Some(value) = &entry.value {
+                let text = value.to_string();
+                let expression =
+                    flugs_sql_parser::Expression { ast: value.clone(), text, span: entry.column.span };
+                let constant = self.binder.expression(&expression, &DFSchema::empty())?;
+                let sql_type = &written[at].sql_type;
+                let from = {
+                    use datafusion_expr::ExprSchemable;
+                    let (_, field) = constant.to_field(&DFSchema::empty()).map_err(crate::error::planning)?;
+                    from_field(&field).map_err(lower)?
+                };
+                let constant = crate::convert::sink::fitting(constant, &from, sql_type).ok_or_else(|| {
+                    semantic(format!("the value of partition column '{}' is no {sql_type}", entry.column.value))
+                        .at(entry.column.span)
+                })?;
+                columns[at] = Some(SinkColumn::Constant(constant));
+            }
+        }
+        let places: Vec<usize> = if insert.columns.is_empty() {
+            (0..written.len()).filter(|at| columns[*at].is_none()).collect()
+        } else {
+            let place = |name: &flugs_sql_parser::Name| known(name.object()).map_err(|e| e.at(name.span()));
+            insert.columns.iter().map(place).collect::<PlanResult<_>>()?
+        };
+        if places.len() != width {
+            let names = places.iter().map(|p| written[*p].name.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(semantic(format!(
+                "the query gives {width} columns, and {} are written to '{path}' ({names})",
+                places.len()
+            ))
+            .at(insert.target.span()));
+        }
+        for (from, place) in places.iter().enumerate() {
+            if columns[*place].replace(SinkColumn::Query(from)).is_some() {
+                return Err(semantic(format!("column '{}' is written twice", written[*place].name)).at(insert.span));
+            }
+        }
+        for (column, place) in written.iter().zip(&columns) {
+            if place.is_none() && !column.sql_type.nullable {
+                return Err(semantic(format!("column '{}' of '{path}' is NOT NULL and is given no value", column.name))
+                    .at(insert.target.span()));
+            }
+        }
+        Ok(columns.into_iter().map(|c| c.unwrap_or(SinkColumn::Null)).collect())
+    }
+}
+
+/// What is left to be settled when all statements are converted.
+fn finished(plan: Plan) -> PlanResult<Plan> {
+    let mut plan = push_down(&plan).map_err(lower)?;
+    settle(&mut plan)?;
+    Ok(plan)
+}
+
+fn output_columns(logical: &LogicalPlan, plan: &Plan, node: NodeId) -> PlanResult<Vec<OutputColumn>> {
+    let fields = &plan.node(node).fields;
+    let columns = logical.schema().fields().iter().zip(fields).enumerate().map(|(i, (field, planned))| {
+        let name = match is_name(field.name()) {
+            true => field.name().clone(),
+            false => format!("EXPR${i}"),
+        };
+        Ok(OutputColumn { name, sql_type: from_field(&planned.field).map_err(lower)?, time: planned.time })
+    });
+    columns.collect()
+}
+
+/// Whether a column has a name that the query gave, not one that DataFusion made of its expression.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['(', ' ', '+', '*', '/', '='])
+}
