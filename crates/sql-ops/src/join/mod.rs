@@ -6,10 +6,14 @@
 
 mod bag;
 mod condition;
+mod interval;
+mod pairs;
 mod plan;
 mod regular;
 mod spec;
+mod time;
 
+pub use interval::IntervalJoin;
 pub use regular::RegularJoin;
 pub use spec::{
     CorrelateSpec, InputUniqueness, IntervalJoinSpec, JoinInput, JoinKey, JoinTime, JoinType, LookupCalc,

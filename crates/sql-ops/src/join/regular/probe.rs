@@ -4,10 +4,11 @@
 //! order of the deltas. An update whose key has few rows on the other side is joined in one go, so that what it changes comes out as
 //! `-U` and `+U` of each result; else as what went and then what came.
 
-use super::results::{Joining, Results};
+use super::results::Joining;
 use super::side::JoinSide;
 use super::work::{Cursor, Delta, Part, Work};
 use crate::join::bag::Bag;
+use crate::join::pairs::{Pairs, rows_of};
 use crate::join::plan::{JoinPlan, NONE, Rows, Selection, Side};
 use crate::join::spec::JoinType;
 use flugs_batch::ChangeBatch;
@@ -162,7 +163,7 @@ pub(super) fn step(
         Some(condition) if tests > 0 => {
             let (own_at, other_at) = tested(&work.deltas, &runs, tests);
             let (own_at, other_at) =
-                (Selection::new(own_at, work.rows()), Selection::new(other_at, candidates.len()));
+                (Selection::new(own_at, rows_of(&work.columns)), Selection::new(other_at, candidates.len()));
             let own = Rows::at(&work.columns, &own_at);
             let other = Rows::at(&columns, &other_at);
             let (left, right) = if work.side == Side::Left { (own, other) } else { (other, own) };
@@ -170,7 +171,7 @@ pub(super) fn step(
         }
         _ => None,
     };
-    let mut results = Results::default();
+    let mut results = Pairs::default();
     for run in &runs {
         let mut joining = Joining::new(rules, work, run, &candidates, passed.as_ref(), other);
         let found = joining.run(&mut results);
@@ -180,7 +181,7 @@ pub(super) fn step(
             track(work, run, found, own);
         }
     }
-    results.put_out(plan, work, &columns)
+    results.put_out(plan, work.side, &work.columns, &columns)
 }
 
 /// Notes how many matches the row that came has.

@@ -4,48 +4,10 @@ use super::probe::{Candidate, Rules, Run, total_after};
 use super::side::JoinSide;
 use super::work::{Part, Work};
 use crate::join::bag::Bag;
-use crate::join::plan::{JoinPlan, NONE, Rows, Selection, Side};
-use arrow::array::ArrayRef;
+use crate::join::pairs::Pairs;
+use crate::join::plan::{NONE, Side};
 use arrow::buffer::BooleanBuffer;
-use flugs_batch::ChangeBatch;
-use flugs_types::{Result, RowKind};
-
-/// Rows of the output, each of a row of the delta's input and one of the other.
-#[derive(Default)]
-pub(super) struct Results {
-    own: Vec<u32>,
-    other: Vec<u32>,
-    kinds: Vec<RowKind>,
-}
-
-impl Results {
-    #[inline(always)]
-    fn push(&mut self, kind: RowKind, own: u32, other: u32) {
-        self.own.push(own);
-        self.other.push(other);
-        self.kinds.push(kind);
-    }
-
-    /// The batch of these rows.
-    pub(super) fn put_out(
-        self,
-        plan: &JoinPlan,
-        work: &Work,
-        other: &[ArrayRef],
-    ) -> Result<Option<ChangeBatch>> {
-        if self.kinds.is_empty() {
-            return Ok(None);
-        }
-        // Where no row of the other input was looked at, there are only NULLs to be taken from it.
-        let none = if other.is_empty() { plan.side(work.side.other()).codec.decode([])? } else { Vec::new() };
-        let other = if other.is_empty() { &none } else { other };
-        let own_at = Selection::new(self.own, work.rows());
-        let other_at = Selection::new(self.other, other.first().map_or(0, |column| column.len()));
-        let (own, other) = (Rows::at(&work.columns, &own_at), Rows::at(other, &other_at));
-        let (left, right) = if work.side == Side::Left { (own, other) } else { (other, own) };
-        plan.put_out(left, right, &self.kinds).map(Some)
-    }
-}
+use flugs_types::RowKind;
 
 /// A run on its way into results.
 pub(super) struct Joining<'a> {
@@ -92,7 +54,7 @@ impl<'a> Joining<'a> {
     }
 
     /// Adds the run's results. Returns how many matches the row that went or came has had so far; of an update, both.
-    pub(super) fn run(&mut self, results: &mut Results) -> (u32, u32) {
+    pub(super) fn run(&mut self, results: &mut Pairs) -> (u32, u32) {
         match self.run.part {
             Part::Both => self.update(results),
             Part::Minus => {
@@ -112,7 +74,7 @@ impl<'a> Joining<'a> {
     }
 
     /// A row that came or went.
-    fn one_sided(&mut self, kind: RowKind, row: u32, results: &mut Results) -> u32 {
+    fn one_sided(&mut self, kind: RowKind, row: u32, results: &mut Pairs) -> u32 {
         let mut found = self.run.found;
         if !self.rules.is_plain() {
             for i in 0..self.candidates.len() {
@@ -144,7 +106,7 @@ impl<'a> Joining<'a> {
     }
 
     /// A row that came or went, and a candidate that matches it.
-    fn pair(&mut self, kind: RowKind, row: u32, i: usize, results: &mut Results) {
+    fn pair(&mut self, kind: RowKind, row: u32, i: usize, results: &mut Pairs) {
         let candidate = self.candidates[i];
         let first_or_last = self.is_first_or_last(kind, candidate);
         let other = (self.run.from + i) as u32;
@@ -184,7 +146,7 @@ impl<'a> Joining<'a> {
     }
 
     /// A row in place of another. What goes comes first, so that who knows rows by a key ends with what came.
-    fn update(&mut self, results: &mut Results) -> (u32, u32) {
+    fn update(&mut self, results: &mut Pairs) -> (u32, u32) {
         let n = self.candidates.len();
         let count = |of: usize| -> u32 {
             let passing = self.candidates.iter().enumerate().filter(|(i, _)| self.passes(of + i));
@@ -214,7 +176,7 @@ impl<'a> Joining<'a> {
         (before, after)
     }
 
-    fn replacement(&self, other: u32, results: &mut Results) {
+    fn replacement(&self, other: u32, results: &mut Pairs) {
         if self.same {
             return;
         }

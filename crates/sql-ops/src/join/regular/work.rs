@@ -91,9 +91,4 @@ impl Work {
     pub(super) fn is_done(&self) -> bool {
         self.cursor.delta >= self.deltas.len()
     }
-
-    /// How many rows the columns have.
-    pub(super) fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| column.len())
-    }
 }
