@@ -5,9 +5,10 @@
 //!
 //! This crate knows no catalog, no plan and no stream; a function sees columns and gives a column.
 
+pub mod aggregate;
 pub mod arithmetic;
 pub mod cast;
-mod comparison;
+pub mod comparison;
 mod conditional;
 mod hash;
 mod math;

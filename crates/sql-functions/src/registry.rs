@@ -139,6 +139,7 @@ impl FunctionRegistry {
         crate::string::register(&mut registry);
         crate::hash::register(&mut registry);
         crate::temporal::register(&mut registry, &clock);
+        crate::aggregate::register(&mut registry);
         registry
     }
 

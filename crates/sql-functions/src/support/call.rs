@@ -76,6 +76,15 @@ impl<'a> Call<'a> {
         Ok(arrow::compute::take(&self.arguments[i], &first, None)?)
     }
 
+    /// Another array in the place of an argument: of one row where that is a constant.
+    pub(crate) fn column_like<'b, T: ArrowPrimitiveType>(
+        &self,
+        i: usize,
+        array: &'b ArrayRef,
+    ) -> Column<'b, PrimitiveArray<T>> {
+        Column { array: array.as_primitive::<T>(), stride: usize::from(!self.constant[i]) }
+    }
+
     /// The rows where an argument is NULL, none being NULL where this is `None`. All arguments are looked at.
     pub(crate) fn nulls(&self) -> Option<NullBuffer> {
         let mut nulls: Option<NullBuffer> = None;
@@ -150,6 +159,11 @@ where
         (!self.array.is_null(row)).then(|| self.array.value(row))
     }
 
+    /// What stands in the place of a row, whether or not the row is NULL.
+    pub(crate) fn any(&self, row: usize) -> <&'a A as ArrayAccessor>::Item {
+        self.array.value(row * self.stride)
+    }
+
     /// Where the value of a row stands in the array.
     pub(crate) fn at(&self, row: usize) -> usize {
         row * self.stride
@@ -158,12 +172,5 @@ where
     /// The one value of a constant; none for a column.
     pub(crate) fn constant(&self) -> Option<Option<<&'a A as ArrayAccessor>::Item>> {
         (self.stride == 0).then(|| self.get(0))
-    }
-}
-
-impl<'a, T: ArrowPrimitiveType> Column<'a, PrimitiveArray<T>> {
-    /// The value in a row's place, whether or not the row is NULL.
-    pub(crate) fn native(&self, row: usize) -> T::Native {
-        self.array.values()[row * self.stride]
     }
 }

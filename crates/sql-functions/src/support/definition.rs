@@ -67,7 +67,7 @@ enum Returns {
     By(TypeRule),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 enum Nulls {
     /// NULL where an argument may be.
     OfArguments,
@@ -75,6 +75,8 @@ enum Nulls {
     Possible,
     /// NULL where all arguments may be.
     OfAllArguments,
+    /// NULL where an argument may be, or where these types may give it.
+    By(fn(&Types<'_>) -> bool),
 }
 
 /// A scalar function: its name, its documentation, its arguments, its type, its loop.
@@ -204,6 +206,12 @@ impl Definition {
         self
     }
 
+    /// NULL comes out where an argument may be NULL, or where `rule` says so of the types.
+    pub(crate) fn nullable_by(mut self, rule: fn(&Types<'_>) -> bool) -> Self {
+        self.nulls = Nulls::By(rule);
+        self
+    }
+
     /// NULL comes out only where all arguments may be NULL.
     pub(crate) fn null_if_all(mut self) -> Self {
         self.nulls = Nulls::OfAllArguments;
@@ -286,11 +294,13 @@ impl ScalarUDFImpl for Definition {
         let types = args.arg_fields.iter().zip(widened).map(typed).collect::<Result<Vec<_>>>()?;
         let types = Types { name: &self.name, types, constants: args.scalar_arguments };
         let kind = self.kind_of(&types)?;
+        let may_be_null = |t: &SqlType| t.nullable || t.kind == LogicalType::Null;
         let nullable = match self.nulls {
             Nulls::Never => false,
             Nulls::Possible => true,
-            Nulls::OfArguments => types.types.iter().any(|t| t.nullable || t.kind == LogicalType::Null),
-            Nulls::OfAllArguments => types.types.iter().all(|t| t.nullable || t.kind == LogicalType::Null),
+            Nulls::OfArguments => types.types.iter().any(may_be_null),
+            Nulls::OfAllArguments => types.types.iter().all(may_be_null),
+            Nulls::By(rule) => types.types.iter().any(may_be_null) || rule(&types),
         };
         Ok(Arc::new(to_field(&self.name, &SqlType { kind, nullable })))
     }

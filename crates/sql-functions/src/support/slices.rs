@@ -1,12 +1,10 @@
 //! Strings that are parts of other strings, without copying them.
 
 use super::call::Column;
-use arrow::array::{Array, ArrayRef, ByteView, StringViewArray};
+use super::text::{INLINE, inline};
+use arrow::array::{ArrayRef, ByteView, StringViewArray};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
 use std::sync::Arc;
-
-/// Up to this many bytes a string lies in its view.
-const INLINE: usize = 12;
 
 /// Builds a column of strings each of which is a part of the string in the same row of another column. Parts of more than
 /// 12 bytes share the other column's buffers.
@@ -71,11 +69,4 @@ impl<'a> SliceBuilder<'a> {
         // first four bytes; a NULL's view is the empty string's. There is one validity bit for each view.
         Arc::new(unsafe { StringViewArray::new_unchecked(ScalarBuffer::from(self.views), buffers, nulls) })
     }
-}
-
-fn inline(bytes: &[u8]) -> u128 {
-    let mut view = [0; 16];
-    view[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-    view[4..4 + bytes.len()].copy_from_slice(bytes);
-    u128::from_le_bytes(view)
 }

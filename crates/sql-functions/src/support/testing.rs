@@ -95,3 +95,16 @@ fn invoke(function: &ScalarUDF, args: Vec<ColumnarValue>, rows: usize, zone: &st
         config_options,
     })
 }
+
+/// A `STRING`.
+pub(crate) fn text(value: &str) -> ScalarValue {
+    ScalarValue::Utf8View(Some(value.to_owned()))
+}
+
+/// The text that a function gives; none for NULL.
+pub(crate) fn texts_of(name: &str, arguments: &[ScalarValue]) -> Option<String> {
+    match evaluate(name, arguments).unwrap_or_else(|e| panic!("{name}({arguments:?}): {e}")) {
+        ScalarValue::Utf8View(text) => text,
+        other => panic!("{name} gives {other:?}"),
+    }
+}
