@@ -3,6 +3,14 @@
 //! State is kept by partition, so it follows its key groups when the parallelism changes. At the end of a bounded input nothing
 //! is left to be done but for rows that wait for their time, which the last watermark lets out.
 
+pub(crate) mod columns;
+mod diff;
+pub(crate) mod expiry;
+pub(crate) mod outgoing;
+mod partition;
+mod ranks;
 mod spec;
+mod top_n;
 
 pub use spec::{DeduplicateSpec, DeduplicateTime, Keep, RankInput, RankKind, TopNSpec};
+pub use top_n::TopN;
