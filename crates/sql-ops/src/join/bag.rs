@@ -303,6 +303,22 @@ impl Bag {
         }
     }
 
+    /// Removes the rows whose times are at or before `upto`, wherever they stand, and calls `gone` for each. Only of bags whose rows
+    /// are not counted.
+    pub(super) fn take_due(&mut self, upto: i64, mut gone: impl FnMut(Entry<'_>)) {
+        let mut left = Bag::new(self.layout);
+        for entry in self.iter() {
+            if entry.time <= upto {
+                gone(entry);
+            } else {
+                left.bytes.extend_from_slice(&self.bytes[entry.at as usize..entry.next as usize]);
+                left.entries += 1;
+                left.total += entry.count;
+            }
+        }
+        *self = left;
+    }
+
     fn compact(&mut self) {
         let bytes = self.live_bytes();
         self.entries = self.iter().count() as u32;

@@ -4,18 +4,29 @@
 //! stated over it. State is kept by join key, so that the rows of a key meet in one subtask whatever the parallelism; a join
 //! without keys has one subtask.
 
+mod attach;
 mod bag;
 mod condition;
+mod correlate;
 mod interval;
+mod lookup;
 mod pairs;
 mod plan;
 mod regular;
 mod spec;
+mod temporal;
+#[cfg(test)]
+mod testing;
 mod time;
+mod unnest;
 
+pub use correlate::Correlate;
 pub use interval::IntervalJoin;
+pub use lookup::LookupJoin;
 pub use regular::RegularJoin;
 pub use spec::{
     CorrelateSpec, InputUniqueness, IntervalJoinSpec, JoinInput, JoinKey, JoinTime, JoinType, LookupCalc,
     LookupJoinSpec, LookupKey, ProcTimeTemporalJoinSpec, RegularJoinSpec, TableRows, TemporalJoinSpec,
 };
+pub use temporal::{ProcTimeTemporalJoin, TemporalJoin};
+pub use unnest::{Unnested, unnest};

@@ -255,7 +255,7 @@ pub struct CorrelateSpec {
     pub join_type: JoinType,
     /// The columns of the rows. Their kinds are those of the output.
     pub left: SchemaRef,
-    /// The function. Those of `UNNEST` are made in this module.
+    /// The function. Those of `UNNEST` are made by [`unnest`](super::unnest).
     pub function: TableRows,
     /// Its arguments, over the left.
     pub arguments: Vec<Arc<dyn PhysicalExpr>>,

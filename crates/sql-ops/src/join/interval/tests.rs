@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::join::JoinKey;
+use crate::join::testing::{compare, concatenation};
 use crate::testing::{Compare, Driver, Folded, Step, changes, fold, replay, schema, text};
 use arrow::datatypes::Schema;
 use datafusion_expr::Operator as Op;
-use datafusion_physical_expr::PhysicalExpr;
-use datafusion_physical_expr::expressions::{Column, binary};
 use proptest::prelude::*;
 
 type Batches = Either<ChangeBatch, ChangeBatch>;
@@ -15,13 +14,12 @@ type Batches = Either<ChangeBatch, ChangeBatch>;
 fn spec(join_type: JoinType, lower: i64, upper: i64, conditional: bool) -> IntervalJoinSpec {
     let (left, right) =
         (schema("k BIGINT, t TIMESTAMP(3), v BIGINT"), schema("j BIGINT, s TIMESTAMP(3), w BIGINT"));
-    let all = Schema::new(left.fields().iter().chain(right.fields()).cloned().collect::<Vec<_>>());
+    let all = concatenation(&left, &right);
     let width = if join_type.is_left_only() { 3 } else { 6 };
-    let column = |at: usize| Arc::new(Column::new(all.field(at).name(), at)) as Arc<dyn PhysicalExpr>;
     IntervalJoinSpec {
         join_type,
         keys: vec![JoinKey { left: 0, right: 0, null_safe: false }],
-        condition: conditional.then(|| binary(column(2), Op::Lt, column(5), &all).unwrap()),
+        condition: conditional.then(|| compare(&all, 2, Op::Lt, 5)),
         time: JoinTime::Event { left: 1, right: 1 },
         lower: lower * 1000,
         upper: upper * 1000,

@@ -191,8 +191,10 @@ impl Operator for RegularJoin {
         let mut side = |name: &str, input: &JoinInput, plan, tracked| {
             JoinSide::open(context.state, name, input, plan, tracked, spec.retract_on_expiry, now.0)
         };
-        let left = side("left", &spec.left, &plan.left, tracks[0])?;
-        let right = side("right", &spec.right, &plan.right, tracks[1])?;
+        let mut left = side("left", &spec.left, &plan.left, tracks[0])?;
+        let mut right = side("right", &spec.right, &plan.right, tracks[1])?;
+        left.count_matches(&right);
+        right.count_matches(&left);
         let rules = |side| Rules::new(spec.join_type, side, tracks, conditional, spec.emit_update_before);
         let shortest = left.ttl().into_iter().chain(right.ttl()).min();
         let pass_pause = shortest.map_or(0, |ttl| (ttl / PASSES_PER_LIFE).clamp(1, PASS_PAUSE_MAX));

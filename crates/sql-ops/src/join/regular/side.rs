@@ -39,6 +39,8 @@ pub(super) struct JoinSide {
     /// Rows that expire are forgotten as if they had never been there, and not taken back.
     silent: bool,
     cursor: u64,
+    /// It was stored without the number of each row's matches.
+    uncounted: bool,
 }
 
 /// What became of a batch or a sweep besides its deltas.
@@ -69,6 +71,7 @@ impl JoinSide {
         let counted = matches!(identity, Identity::First | Identity::Whole);
         let layout = Layout { counted, tracked, timed: input.ttl.is_some() };
         let mut table: KeyedTable<RowBytes, Bag> = from.keyed(name)?;
+        let uncounted = tracked && table.iter().any(|(_, bag)| !bag.layout().tracked);
         if table.iter().any(|(_, bag)| bag.layout() != layout) {
             let mut failed = Ok(());
             table.for_each_mut(|_, bag| match convert(bag, layout, identity, plan, now) {
@@ -85,7 +88,24 @@ impl JoinSide {
             ttl: input.ttl.map(|ttl| i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX)),
             silent: !retract_on_expiry,
             cursor: 0,
+            uncounted,
         })
+    }
+
+    /// Counts the matches of each row where the state that was restored does not have them: without a condition, for then it would
+    /// have them.
+    pub(super) fn count_matches(&mut self, other: &JoinSide) {
+        if !std::mem::take(&mut self.uncounted) {
+            return;
+        }
+        self.table.for_each_mut(|key, bag| {
+            let matches = other.table.get(key).map_or(0, Bag::total);
+            let mut at = 0;
+            while let Some((place, next)) = bag.live(at).map(|entry| (entry.at, entry.next)) {
+                bag.set_tracked(place, matches);
+                at = next;
+            }
+        });
     }
 
     pub(super) fn ttl(&self) -> Option<i64> {
@@ -141,10 +161,11 @@ impl JoinSide {
             old: Old::default(),
             tally: Tally::default(),
         };
-        match batch.kind_numbers() {
-            None if self.identity == Identity::Log => {
-                taking.log(&mut self.table, self.layout, &keys, lonely)?
+        match self.identity {
+            Identity::Log if !batch.is_insert_only() => {
+                return Err(Error::bug("a row is taken back from an input that only grows"));
             }
+            Identity::Log => taking.log(&mut self.table, self.layout, &keys, lonely)?,
             _ => taking.changes(&mut self.table, self.layout, batch, &keys, lonely)?,
         }
         let Taking { mut deltas, old, tally, .. } = taking;
@@ -400,14 +421,10 @@ impl Taking<'_> {
             bag.expire(upto, |entry| self.tally.expired += entry.count as usize);
         }
         match (change, self.identity) {
-            (Change::Take(_) | Change::Update { .. }, Identity::Log) => {
-                Err(Error::bug("a row is taken back from an input that only grows"))
-            }
             (Change::Add(new), Identity::Single | Identity::First) => self.replace(bag, key, None, new),
             (Change::Add(new), _) => {
-                let place = self.add(bag, new)?;
-                let place = if self.identity == Identity::Log { place } else { NONE };
-                self.deltas.push(Delta { place, ..Delta::plus(key, new as u32, bag.total()) });
+                self.add(bag, new)?;
+                self.deltas.push(Delta::plus(key, new as u32, bag.total()));
                 Ok(())
             }
             (Change::Take(row), _) => {
@@ -428,7 +445,7 @@ impl Taking<'_> {
                 self.apply(bag, key, Change::Take(old))?;
                 self.apply(bag, key, Change::Add(new))
             }
-            (Change::Update { old, new }, Identity::Whole) => self.exchange(bag, key, old, new),
+            (Change::Update { old, new }, _) => self.exchange(bag, key, old, new),
         }
     }
 
@@ -473,21 +490,20 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Returns where the row stands, if it was not counted beside one that is equal.
-    fn add(&mut self, bag: &mut Bag, row: usize) -> Result<u32> {
+    fn add(&mut self, bag: &mut Bag, row: usize) -> Result<()> {
         let bytes = self.rows.row(row);
         let hash = match (self.identity, self.first) {
             (Identity::First, Some(first)) => bag_hash(first.row(row)),
             (Identity::Whole, _) => {
                 let hash = bag_hash(bytes);
                 if let Some(at) = bag.find(bytes, hash) {
-                    return bag.add_one(at, self.now).map(|()| NONE);
+                    return bag.add_one(at, self.now);
                 }
                 hash
             }
             _ => 0,
         };
-        bag.push(bytes, hash, 1, 0, self.now)
+        bag.push(bytes, hash, 1, 0, self.now).map(drop)
     }
 
     /// Removes the row that stands at a place; `row` of the batch is likely the same. Returns where its columns are.

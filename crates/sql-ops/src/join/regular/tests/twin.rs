@@ -147,7 +147,7 @@ fn spec(join: Join, kinds: [Kind; 2], output: &[usize]) -> RegularJoinSpec {
     spec.schema = nullable(&concatenation(&spec.left.schema, &spec.right.schema), &spec.output);
     spec.keys[0].null_safe = join.null_safe;
     if join.conditional {
-        spec.condition = Some(compare(&spec, 1, Op::Lt, 4));
+        spec.condition = Some(compare(&concatenation(&spec.left.schema, &spec.right.schema), 1, Op::Lt, 4));
     }
     if !join.keyed {
         spec.keys.clear();

@@ -1,0 +1,192 @@
+//! Rows beside those that were found or made for them, given out in bounded batches with the kinds of the former.
+
+use super::pairs::{Pairs, rows_of};
+use super::plan::{JoinPlan, NONE, PlanSpec, Rows, Selection, Side};
+use super::spec::JoinType;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::SchemaRef;
+use datafusion_physical_expr::PhysicalExpr;
+use flugs_batch::{Batch, ChangeBatch};
+use flugs_task::{Output, Progress};
+use flugs_types::{Error, Result, RowKind};
+use std::sync::Arc;
+
+/// Rows of an output batch (tests see several).
+const BATCH_ROWS: usize = if cfg!(test) { 4 } else { 4096 };
+
+/// What rows are given out from.
+pub(super) struct AttachSpec<'a> {
+    pub(super) join_type: JoinType,
+    pub(super) left: &'a SchemaRef,
+    pub(super) right: &'a SchemaRef,
+    pub(super) condition: Option<&'a Arc<dyn PhysicalExpr>>,
+    pub(super) output: &'a [usize],
+    pub(super) schema: &'a SchemaRef,
+}
+
+/// See the module.
+pub(super) struct Attach {
+    plan: JoinPlan,
+    outer: bool,
+    batch: ChangeBatch,
+    /// How many rows of the batch are done.
+    done: usize,
+    pending: Option<Pending>,
+}
+
+struct Pending {
+    left: Vec<ArrayRef>,
+    right: Vec<ArrayRef>,
+    /// Rows of both.
+    pairs: Vec<(RowKind, u32, u32)>,
+    at: usize,
+}
+
+impl Attach {
+    pub(super) fn new(spec: &AttachSpec<'_>) -> Result<Self> {
+        if !matches!(spec.join_type, JoinType::Inner | JoinType::Left) {
+            return Err(Error::bug(format!("this join cannot be {:?}", spec.join_type)));
+        }
+        let plan = JoinPlan::new(&PlanSpec {
+            join_type: spec.join_type,
+            left: spec.left,
+            right: spec.right,
+            keys: &[],
+            condition: spec.condition,
+            output: spec.output,
+            schema: spec.schema,
+            first: [&[], &[]],
+        })?;
+        Ok(Attach {
+            plan,
+            outer: spec.join_type == JoinType::Left,
+            batch: ChangeBatch::default(),
+            done: 0,
+            pending: None,
+        })
+    }
+
+    /// The batch that is next.
+    pub(super) fn start(&mut self, batch: ChangeBatch) {
+        (self.batch, self.done) = (batch, 0);
+    }
+
+    /// Goes on with the batch until the output asks to stop. `find` gives rows for about `rows` of its rows at a time, and for each the
+    /// row that it is for, in ascending order.
+    pub(super) fn run(
+        &mut self,
+        rows: usize,
+        out: &mut Output<ChangeBatch>,
+        find: impl Fn(&RecordBatch) -> Result<(RecordBatch, Vec<u32>)>,
+    ) -> Result<Progress> {
+        loop {
+            self.give(out)?;
+            if self.pending.is_none() && self.done >= self.batch.len() {
+                self.start(ChangeBatch::default());
+                return Ok(Progress::Done);
+            }
+            if !out.is_ready() {
+                return Ok(Progress::More);
+            }
+            let left = piece(&self.batch, self.done, rows);
+            self.done += left.len();
+            let (right, of) = find(left.rows())?;
+            self.attach(&left, &right, &of)?;
+        }
+    }
+
+    /// Puts rows of the right beside those of the left that `of` names.
+    fn attach(&mut self, left: &ChangeBatch, right: &RecordBatch, of: &[u32]) -> Result<()> {
+        let rows = left.len();
+        let ascending = of.is_sorted() && of.last().is_none_or(|last| (*last as usize) < rows);
+        if of.len() != right.num_rows() || !ascending || of.len() >= NONE as usize {
+            return Err(Error::bug(
+                "rows were made for a batch that do not say in order what they were made of",
+            ));
+        }
+        let (lefts, rights) = (self.plan.left.columns(left.rows()), self.plan.right.columns(right));
+        let passed = match &self.plan.condition {
+            Some(condition) if !of.is_empty() => {
+                let at = Selection::new(of.to_vec(), rows_of(&lefts));
+                Some(condition.matches(Rows::at(&lefts, &at), Rows::all(&rights), of.len())?)
+            }
+            _ => None,
+        };
+        let mut ends = vec![0; rows + 1];
+        of.iter().for_each(|row| ends[*row as usize + 1] += 1);
+        (0..rows).for_each(|row| ends[row + 1] += ends[row]);
+        let matches = |row: usize| {
+            let passed = passed.as_ref();
+            (ends[row]..ends[row + 1]).filter(move |at| passed.is_none_or(|passed| passed.value(*at)))
+        };
+        let counts: Vec<usize> =
+            (0..rows).map(|row| matches(row).count().max(usize::from(self.outer))).collect();
+        let kinds = carried_kinds(left, &counts);
+        let mut pairs = Vec::with_capacity(counts.iter().sum());
+        for (row, kind) in kinds.into_iter().enumerate() {
+            let before = pairs.len();
+            pairs.extend(matches(row).map(|at| (kind, row as u32, at as u32)));
+            if self.outer && pairs.len() == before {
+                pairs.push((kind, row as u32, NONE));
+            }
+        }
+        if !pairs.is_empty() {
+            self.pending = Some(Pending { left: lefts, right: rights, pairs, at: 0 });
+        }
+        Ok(())
+    }
+
+    /// Gives out what is pending, until the output asks to stop.
+    fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<()> {
+        while let Some(pending) = self.pending.as_mut().filter(|_| out.is_ready()) {
+            let mut end = pending.pairs.len().min(pending.at + BATCH_ROWS);
+            // A -U is not parted from its +U.
+            if end < pending.pairs.len() && pending.pairs[end - 1].0 == RowKind::UpdateBefore {
+                end += 1;
+            }
+            let mut pairs = Pairs::default();
+            pending.pairs[pending.at..end].iter().for_each(|(kind, l, r)| pairs.push(*kind, *l, *r));
+            let batch = pairs.put_out(&self.plan, Side::Left, &pending.left, &pending.right)?;
+            pending.at = end;
+            if end == pending.pairs.len() {
+                self.pending = None;
+            }
+            if let Some(batch) = batch {
+                let _ = out.push(batch)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The kinds of rows of which each gives so many. An update stays one where both of its rows give one row; else what it was is taken
+/// back, and what it became is added.
+pub(super) fn carried_kinds(batch: &ChangeBatch, counts: &[usize]) -> Vec<RowKind> {
+    let mut kinds: Vec<RowKind> = (0..batch.len()).map(|row| batch.kind(row)).collect();
+    if batch.is_insert_only() {
+        return kinds;
+    }
+    for row in 0..kinds.len() {
+        if batch.kind(row) != RowKind::UpdateBefore {
+            continue;
+        }
+        let next = row + 1;
+        if next < kinds.len() && batch.kind(next) == RowKind::UpdateAfter {
+            if (counts[row], counts[next]) != (1, 1) {
+                (kinds[row], kinds[next]) = (RowKind::Delete, RowKind::Insert);
+            }
+        } else {
+            kinds[row] = RowKind::Delete;
+        }
+    }
+    kinds
+}
+
+/// From `at` on about this many rows of a batch; a `-U` is not parted from its `+U`.
+pub(super) fn piece(batch: &ChangeBatch, at: usize, rows: usize) -> ChangeBatch {
+    let mut end = batch.len().min(at + rows);
+    if end < batch.len() && batch.kind(end - 1) == RowKind::UpdateBefore {
+        end += 1;
+    }
+    batch.slice(at, end - at)
+}
