@@ -6,10 +6,13 @@
 pub(crate) mod columns;
 mod diff;
 pub(crate) mod expiry;
+pub(crate) mod late;
 pub(crate) mod outgoing;
 mod partition;
 mod ranks;
+pub(crate) mod reached;
 mod spec;
+pub(crate) mod time;
 mod top_n;
 
 pub use spec::{DeduplicateSpec, DeduplicateTime, Keep, RankInput, RankKind, TopNSpec};
