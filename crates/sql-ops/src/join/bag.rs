@@ -469,3 +469,6 @@ impl Index {
         self.slots.capacity() * size_of::<(u32, u32)>()
     }
 }
+
+#[cfg(test)]
+mod tests;

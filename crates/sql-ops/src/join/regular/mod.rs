@@ -1,12 +1,13 @@
 //! Joins of two changing tables, all of whose rows are kept.
 //!
-//! A batch of one input changes that input's state first (`side`); what it changed (`work`) is then joined with the rows of the
+//! A batch of one input changes that input's state first (`side`, `taking`); what it changed (`work`) is then joined with the rows of the
 //! other input in bounded chunks (`probe`), and given out as Flink does (`results`). An outer join must know whether a row has a
 //! match: without a condition that is whether the other input has rows of the key, otherwise each row keeps the number.
 
 mod probe;
 mod results;
 mod side;
+mod taking;
 mod work;
 
 use super::plan::{JoinPlan, PlanSpec, Side};
