@@ -4,6 +4,7 @@
 //! is left to be done but for rows that wait for their time, which the last watermark lets out.
 
 pub(crate) mod columns;
+mod deduplicate;
 mod diff;
 pub(crate) mod expiry;
 pub(crate) mod late;
@@ -15,5 +16,6 @@ mod spec;
 pub(crate) mod time;
 mod top_n;
 
+pub use deduplicate::Deduplicate;
 pub use spec::{DeduplicateSpec, DeduplicateTime, Keep, RankInput, RankKind, TopNSpec};
 pub use top_n::TopN;

@@ -20,9 +20,10 @@ impl Reached {
     pub(crate) fn open(context: &mut OpenContext<'_>) -> Result<Self> {
         let lines: UnionListTable<Line> = context.state.union_list("reached")?;
         let groups = context.state.groups();
-        let own = lines.items().iter().filter(|(start, end, _)| {
-            KeyGroupRange { start: *start, end: *end }.intersects(groups)
-        });
+        let own = lines
+            .items()
+            .iter()
+            .filter(|(start, end, _)| KeyGroupRange { start: *start, end: *end }.intersects(groups));
         let time = own.map(|(_, _, time)| *time).min().unwrap_or(Timestamp::MIN);
         Ok(Reached { time, groups, lines })
     }

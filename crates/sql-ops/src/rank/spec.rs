@@ -87,15 +87,17 @@ pub enum DeduplicateTime {
     Processing,
 }
 
-/// The first or last row of each key. Rows must be partitioned by the keys.
+/// The first or last row of each key of an append-only input. Rows must be partitioned by the keys.
 ///
 /// | | [`Keep::First`] | [`Keep::Last`] |
 /// | --- | --- | --- |
 /// | event time | append: a row waits until the watermark has reached its time; an earlier one takes its place until then. Rows before the watermark are late. | updates: a row replaces one that is not later than itself. |
-/// | processing time | append: at once. | updates. Takes changes of all kinds: a `-D` takes the row of its key back. |
+/// | processing time | append: at once. | updates. |
 ///
-/// As Flink 2.3 does it; but for the last row by processing time, inputs are append-only. The key of the updates is that of the
-/// spec. A batch of input is one bundle: a key changes once.
+/// As Flink 2.3 does it. The key of the updates is that of the spec. A batch of input is one bundle: a key changes once.
+///
+/// Of [`Keep::Last`] without `-U` rows and without `retract_on_expiry` only the time of a key's row is kept, and a row that is equal
+/// to the one that it replaces is given all the same.
 #[derive(Debug, Clone)]
 pub struct DeduplicateSpec {
     /// The columns of the input, which are those of the output.
