@@ -81,7 +81,7 @@ pub struct JoinInput {
     pub mode: ChangelogMode,
     /// What is known of its rows.
     pub unique: InputUniqueness,
-    /// How long a row is kept after it came, in processing time; `None` is for ever.
+    /// How long a row is kept after it came, in processing time; `None`, and no time at all, is for ever.
     pub ttl: Option<Duration>,
 }
 
@@ -100,7 +100,7 @@ pub struct RegularJoinSpec {
     pub condition: Option<Arc<dyn PhysicalExpr>>,
     /// The columns of the output, of the concatenation of both inputs. Others are stored only where the condition needs them.
     pub output: Vec<usize>,
-    /// Names and types of the output's columns.
+    /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
     pub schema: SchemaRef,
     /// Whether `-U` rows are given.
     pub emit_update_before: bool,
@@ -147,7 +147,7 @@ pub struct IntervalJoinSpec {
     pub upper: i64,
     /// The columns of the output, of the concatenation of both inputs.
     pub output: Vec<usize>,
-    /// Names and types of the output's columns.
+    /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
     pub schema: SchemaRef,
     /// Whether rows that came too late to meet anything go to side output 0 (of the left) and 1 (of the right).
     pub late_output: bool,
@@ -174,7 +174,7 @@ pub struct TemporalJoinSpec {
     pub right_time: usize,
     /// The columns of the output, of the concatenation of both inputs.
     pub output: Vec<usize>,
-    /// Names and types of the output's columns.
+    /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
     pub schema: SchemaRef,
     /// Whether rows of the left that are late go to side output 0.
     pub late_output: bool,
@@ -195,9 +195,9 @@ pub struct ProcTimeTemporalJoinSpec {
     pub condition: Option<Arc<dyn PhysicalExpr>>,
     /// The columns of the output, of the concatenation of both inputs.
     pub output: Vec<usize>,
-    /// Names and types of the output's columns.
+    /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
     pub schema: SchemaRef,
-    /// How long a row of the table is kept after it came, in processing time; `None` is for ever.
+    /// How long a row of the table is kept after it came, in processing time; `None`, and no time at all, is for ever.
     pub ttl: Option<Duration>,
 }
 
@@ -240,7 +240,7 @@ pub struct LookupJoinSpec {
     pub condition: Option<Arc<dyn PhysicalExpr>>,
     /// The columns of the output, of the concatenation of the left and `calc` (or the physical ones).
     pub output: Vec<usize>,
-    /// Names and types of the output's columns.
+    /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
     pub schema: SchemaRef,
 }
 
@@ -255,7 +255,7 @@ pub struct CorrelateSpec {
     pub join_type: JoinType,
     /// The columns of the rows. Their kinds are those of the output.
     pub left: SchemaRef,
-    /// The function. Those of `UNNEST` are made by [`unnest`](super::unnest).
+    /// The function. Those of `UNNEST` are made by [`unnest`](super::unnest()).
     pub function: TableRows,
     /// Its arguments, over the left.
     pub arguments: Vec<Arc<dyn PhysicalExpr>>,
@@ -265,6 +265,6 @@ pub struct CorrelateSpec {
     pub condition: Option<Arc<dyn PhysicalExpr>>,
     /// The columns of the output, of the concatenation of the left and what the function gives.
     pub output: Vec<usize>,
-    /// Names and types of the output's columns.
+    /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
     pub schema: SchemaRef,
 }

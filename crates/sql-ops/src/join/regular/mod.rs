@@ -184,7 +184,7 @@ impl Operator for RegularJoin {
         let conditional = plan.condition.is_some();
         // Where rows of the other input may vanish silently, its number of rows does not say who was matched.
         let tracks = |shows: bool, other: &JoinInput| {
-            shows && (conditional || other.ttl.is_some() && !spec.retract_on_expiry)
+            shows && (conditional || other.ttl.is_some_and(|ttl| !ttl.is_zero()) && !spec.retract_on_expiry)
         };
         let left_shows = spec.join_type.pads_left() || spec.join_type.is_left_only();
         let tracks = [tracks(left_shows, &spec.right), tracks(spec.join_type.pads_right(), &spec.left)];

@@ -65,7 +65,9 @@ impl JoinSide {
             _ => Identity::Whole,
         };
         let counted = matches!(identity, Identity::First | Identity::Whole);
-        let layout = Layout { counted, tracked, timed: input.ttl.is_some() };
+        // As in Flink, no time at all is no limit.
+        let ttl = input.ttl.filter(|ttl| !ttl.is_zero());
+        let layout = Layout { counted, tracked, timed: ttl.is_some() };
         let mut table: KeyedTable<RowBytes, Bag> = from.keyed(name)?;
         let uncounted = tracked && table.iter().any(|(_, bag)| !bag.layout().tracked);
         if table.iter().any(|(_, bag)| bag.layout() != layout) {
@@ -81,7 +83,7 @@ impl JoinSide {
             layout,
             identity,
             upsert: input.mode == ChangelogMode::Upsert,
-            ttl: input.ttl.map(|ttl| i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX)),
+            ttl: ttl.map(|ttl| i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX).max(1)),
             silent: !retract_on_expiry,
             cursor: 0,
             uncounted,

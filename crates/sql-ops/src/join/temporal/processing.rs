@@ -44,7 +44,8 @@ struct Opened {
 impl ProcTimeTemporalJoin {
     /// A join of this kind.
     pub fn new(spec: ProcTimeTemporalJoinSpec) -> Self {
-        ProcTimeTemporalJoin { spec, opened: None }
+        let ttl = spec.ttl.filter(|ttl| !ttl.is_zero());
+        ProcTimeTemporalJoin { spec: ProcTimeTemporalJoinSpec { ttl, ..spec }, opened: None }
     }
 
     fn opened(&mut self) -> Result<(&ProcTimeTemporalJoinSpec, &mut Opened)> {

@@ -1,7 +1,7 @@
 //! Random changelogs into every join, and nested loops over what they fold into.
 
 use super::*;
-use crate::testing::{Compare, Driver, Folded, Step, changes, fold, replay, text};
+use crate::testing::{Compare, Driver, Folded, Step, changes, fold, fold_by_key, replay, text};
 use proptest::prelude::*;
 
 /// Key, value and unique number.
@@ -193,6 +193,28 @@ fn check(join: Join, kinds: [Kind; 2], output: &[usize], choices: &[(bool, Vec<C
     }
 }
 
+/// Without `-U` rows, by the join key of the side whose rows all come out.
+fn check_by_key(join: Join, choices: &[(bool, Vec<Choice>)]) {
+    let mut spec = spec(join, [Kind::Upserts, Kind::OneAKey], &[0, 1, 2, 3, 4, 5]);
+    spec.emit_update_before = false;
+    let key = if join.join_type == JoinType::Right { 3 } else { 0 };
+    let mut tables = [Kind::Upserts, Kind::OneAKey].map(|kind| Table { kind, rows: Vec::new(), next: 0 });
+    let mut driver = Driver::new(RegularJoin::new(spec.clone())).unwrap();
+    let mut given = Vec::new();
+    for (is_left, choices) in choices {
+        let side = usize::from(!is_left);
+        let table: String = choices.iter().map(|choice| tables[side].change(*choice)).collect();
+        let batch = match is_left {
+            true => Either::Left(changes(&spec.left.schema, &table)),
+            false => Either::Right(changes(&spec.right.schema, &table)),
+        };
+        driver.push(batch).unwrap();
+        given.extend(driver.take());
+        let expected = twin(join, &tables[0].rows, &tables[1].rows, &spec.output);
+        assert_eq!(fold_by_key(&given, &[key]), Ok(expected), "{join:?}");
+    }
+}
+
 fn history(steps: &[Step<Batches>]) -> String {
     let batches = steps.iter().filter_map(|step| match step {
         Step::Batch(Either::Left(batch)) => Some(("left", batch)),
@@ -245,5 +267,14 @@ proptest! {
         }
         let join = Join { join_type, conditional, null_safe: null_safe && !not_in, keyed };
         check(join, kinds, &output, &choices);
+    }
+
+    #[test]
+    fn changes_by_key_lead_to_what_nested_loops_give(
+        join_type in prop::sample::select(vec![JoinType::Inner, JoinType::Left, JoinType::Right]),
+        conditional: bool,
+        choices in choices(),
+    ) {
+        check_by_key(Join { join_type, conditional, null_safe: false, keyed: true }, &choices);
     }
 }
