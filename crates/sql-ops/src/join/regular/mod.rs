@@ -4,6 +4,7 @@
 //! other input in bounded chunks (`probe`), and given out as Flink does (`results`). An outer join must know whether a row has a
 //! match: without a condition that is whether the other input has rows of the key, otherwise each row keeps the number.
 
+mod gather;
 mod probe;
 mod results;
 mod side;

@@ -1,6 +1,7 @@
 //! What joined deltas give, as Flink's `StreamingJoinOperator` and `StreamingSemiAntiJoinOperator` do.
 
-use super::probe::{Candidate, Rules, Run, total_after};
+use super::gather::{Candidate, Run};
+use super::probe::{Rules, total_after};
 use super::side::JoinSide;
 use super::work::{Part, Work};
 use crate::join::bag::Bag;
@@ -86,8 +87,7 @@ impl<'a> Joining<'a> {
         } else {
             for (i, candidate) in self.candidates.iter().enumerate() {
                 if self.passes(i) {
-                    let other = (self.run.from + i) as u32;
-                    (0..candidate.copies).for_each(|_| results.push(kind, row, other));
+                    (0..candidate.copies).for_each(|_| results.push(kind, row, candidate.row));
                 }
             }
         }
@@ -109,7 +109,7 @@ impl<'a> Joining<'a> {
     fn pair(&mut self, kind: RowKind, row: u32, i: usize, results: &mut Pairs) {
         let candidate = self.candidates[i];
         let first_or_last = self.is_first_or_last(kind, candidate);
-        let other = (self.run.from + i) as u32;
+        let other = candidate.row;
         for _ in 0..candidate.copies {
             match self.rules.left_only {
                 Some(semi) if self.rules.side == Side::Right && first_or_last => {
@@ -162,8 +162,8 @@ impl<'a> Joining<'a> {
         for i in 0..n {
             match (self.passes(i), self.passes(n + i)) {
                 (true, true) if self.rules.left_only.is_none() => {
-                    let other = (self.run.from + i) as u32;
-                    (0..self.candidates[i].copies).for_each(|_| self.replacement(other, results));
+                    let Candidate { copies, row, .. } = self.candidates[i];
+                    (0..copies).for_each(|_| self.replacement(row, results));
                 }
                 (true, false) => self.pair(RowKind::Delete, self.minus, i, results),
                 (false, true) => self.pair(RowKind::Insert, self.plus, i, results),
