@@ -8,6 +8,7 @@
 pub mod aggregate;
 pub mod arithmetic;
 pub mod cast;
+mod collection;
 pub mod comparison;
 mod conditional;
 mod hash;

@@ -140,6 +140,7 @@ impl FunctionRegistry {
         crate::hash::register(&mut registry);
         crate::temporal::register(&mut registry, &clock);
         crate::aggregate::register(&mut registry);
+        crate::collection::register(&mut registry);
         registry
     }
 

@@ -190,10 +190,7 @@ impl AggregateKind {
                 LogicalType::STRING.nullable()
             }
             (K::FirstValue { .. } | K::LastValue { .. } | K::SingleValue, [t]) => (*t).clone().nullable(),
-            (K::ArrayAgg { ignore_nulls }, [t]) => {
-                let nullable = arguments[0].nullable && !ignore_nulls;
-                LogicalType::Array(Box::new(SqlType { kind: (*t).clone(), nullable })).nullable()
-            }
+            (K::ArrayAgg { .. }, [_]) => LogicalType::Array(Box::new(arguments[0].clone())).nullable(),
             (K::Percentile { array, .. }, [t, frequency @ ..])
                 if number(t) && frequency.len() < 2 && frequency.iter().all(|f| is_integer(f)) =>
             {

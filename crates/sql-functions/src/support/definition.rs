@@ -75,6 +75,8 @@ enum Nulls {
     Possible,
     /// NULL where all arguments may be.
     OfAllArguments,
+    /// NULL where the first argument may be.
+    OfFirst,
     /// NULL where an argument may be, or where these types may give it.
     By(fn(&Types<'_>) -> bool),
 }
@@ -93,6 +95,7 @@ pub(crate) struct Definition {
     coercion: Option<fn(&[DataType]) -> Result<Vec<DataType>>>,
     returns: Returns,
     nulls: Nulls,
+    mark: Option<(&'static str, &'static str)>,
     volatility: Volatility,
     signature: Signature,
     rewrite: Option<fn(Vec<Expr>) -> Result<Expr>>,
@@ -139,6 +142,7 @@ impl Definition {
             coercion: None,
             returns: Returns::Always(LogicalType::STRING),
             nulls: Nulls::OfArguments,
+            mark: None,
             volatility: Volatility::Immutable,
             signature: Signature::user_defined(Volatility::Immutable),
             rewrite: None,
@@ -215,6 +219,18 @@ impl Definition {
     /// NULL comes out only where all arguments may be NULL.
     pub(crate) fn null_if_all(mut self) -> Self {
         self.nulls = Nulls::OfAllArguments;
+        self
+    }
+
+    /// NULL comes out only where the first argument is NULL.
+    pub(crate) fn null_if_first(mut self) -> Self {
+        self.nulls = Nulls::OfFirst;
+        self
+    }
+
+    /// The result's field has this in its metadata, so that other functions know where the value is from.
+    pub(crate) fn marked(mut self, key: &'static str, value: &'static str) -> Self {
+        self.mark = Some((key, value));
         self
     }
 
@@ -300,9 +316,14 @@ impl ScalarUDFImpl for Definition {
             Nulls::Possible => true,
             Nulls::OfArguments => types.types.iter().any(may_be_null),
             Nulls::OfAllArguments => types.types.iter().all(may_be_null),
+            Nulls::OfFirst => types.types.iter().take(1).any(may_be_null),
             Nulls::By(rule) => types.types.iter().any(may_be_null) || rule(&types),
         };
-        Ok(Arc::new(to_field(&self.name, &SqlType { kind, nullable })))
+        let mut field = to_field(&self.name, &SqlType { kind, nullable });
+        if let Some((key, value)) = self.mark {
+            field.metadata_mut().insert(key.to_owned(), value.to_owned());
+        }
+        Ok(Arc::new(field))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
