@@ -21,6 +21,8 @@ mod compression;
 mod failure;
 mod sink;
 mod source;
+#[cfg(feature = "table-base")]
+pub mod table;
 
 pub use compression::Compression;
 pub use sink::{Buckets, FileSink};

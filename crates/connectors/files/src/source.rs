@@ -1,17 +1,17 @@
 //! The file source: what to read and how.
 
-mod chunks;
-mod discovery;
-mod enumerator;
-mod reader;
-mod split;
+pub(crate) mod chunks;
+pub(crate) mod discovery;
+pub(crate) mod enumerator;
+pub(crate) mod reader;
+pub(crate) mod split;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use self::chunks::{Budget, ReadOptions};
 use self::discovery::Discovery;
 use self::enumerator::FileEnumerator;
-use self::reader::FileReader;
+use self::reader::{FileReader, Typed};
 use crate::Compression;
 use flugs_connector::{Boundedness, EnumeratorContext, ReaderContext, Source, SourceReader, SplitEnumerator};
 use flugs_formats::InputFormat;
@@ -138,6 +138,7 @@ impl<F: InputFormat> Source for FileSource<F> {
                 .filter(|_| !self.ordered && self.format.framing().splits_anywhere()),
             may_be_empty: self.allow_empty || self.watch.is_some(),
             looks_again: self.watch.is_some(),
+            filter: None,
         };
         Ok(Box::new(FileEnumerator::new(discovery, self.watch, self.ordered, context)?))
     }
@@ -150,6 +151,7 @@ impl<F: InputFormat> Source for FileSource<F> {
             record_bytes_max: self.record_bytes_max,
             budget: self.budget,
         };
-        Ok(Box::new(FileReader::new(self.format.clone(), Arc::new(options), self.skip_empty, context)))
+        let format = Typed { format: self.format.clone(), skip_empty: self.skip_empty };
+        Ok(Box::new(FileReader::new(format, Arc::new(options), context)))
     }
 }

@@ -452,6 +452,20 @@ pub(super) fn finish(builders: &mut [Builder], schema: &SchemaRef, rows: usize) 
         .map_err(|e| Error::bug("decoded columns are not of the table's types").caused_by(e))
 }
 
+/// One value, read from its text as from CSV; NULL where there is none.
+///
+/// # Errors
+/// Where the text is no value of the type.
+pub fn parse_value(field: &FieldRef, text: Option<&str>) -> Result<ArrayRef> {
+    let mut builder = Builder::new(field)?;
+    let pushed = match text {
+        Some(text) => builder.push_parsed(text, TimeStyle::SQL),
+        None => builder.push_null(),
+    };
+    pushed.map_err(|e| Error::data(e).at(format!("column {}", field.name())))?;
+    builder.finish()
+}
+
 /// A builder for each column of a schema.
 pub(super) fn builders(schema: &SchemaRef) -> Result<Vec<Builder>> {
     schema.fields().iter().map(Builder::new).collect()

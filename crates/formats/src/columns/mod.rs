@@ -17,6 +17,7 @@ mod testing;
 pub mod text;
 mod view;
 
+pub use build::parse_value;
 pub use csv::CsvFormat;
 pub use debezium::DebeziumFormat;
 pub use json::JsonFormat;

@@ -13,9 +13,9 @@ const NAME_BYTES_MAX: usize = 200;
 /// A file by its final name. Until it is committed it has a hidden one, from which the final one follows: so
 /// whoever creates the hidden file, which fails where it exists, owns the final name too.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PartPath {
-    pub(super) folder: PathBuf,
-    pub(super) name: String,
+pub(crate) struct PartPath {
+    pub(crate) folder: PathBuf,
+    pub(crate) name: String,
 }
 
 impl PartPath {

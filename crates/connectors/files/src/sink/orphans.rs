@@ -1,22 +1,21 @@
 //! Hidden files that nobody will commit.
 
-use super::FileSink;
+use super::config::SinkConfig;
 use super::names::PartNames;
 use super::pending::Pending;
 use crate::failure;
 use flugs_connector::{Committable, WriterContext};
-use flugs_formats::OutputFormat;
 use flugs_types::{Generation, Result};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-impl<F: OutputFormat> FileSink<F> {
+impl SinkConfig {
     /// Removes hidden files of this sink from generations before the context's, but for those that the restored states
     /// and committables, which are those of all subtasks, name. The checkpoint that they are from is the newest of its
     /// lineage by then, so no other file is gone back to, unless an older checkpoint is restored by its path.
-    pub(super) fn remove_left_over(
+    pub(crate) fn remove_left_over(
         &self,
         context: &WriterContext,
         states: &[Vec<u8>],

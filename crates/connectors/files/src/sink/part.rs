@@ -14,10 +14,10 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// When a file ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rolling {
-    pub(super) bytes: u64,
-    pub(super) open: Duration,
-    pub(super) inactive: Duration,
+pub(crate) struct Rolling {
+    pub(crate) bytes: u64,
+    pub(crate) open: Duration,
+    pub(crate) inactive: Duration,
 }
 
 impl Default for Rolling {
@@ -41,7 +41,7 @@ impl Drop for Hidden {
     }
 }
 
-pub(super) struct Part {
+pub(crate) struct Part {
     hidden: Hidden,
     output: Output,
     /// Whole records that are not written yet.
@@ -78,12 +78,12 @@ impl Part {
     }
 
     /// Where to append a record (and before the first one, a header).
-    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
     /// A record was appended.
-    pub(super) fn appended(&mut self, now: Timestamp) -> Result<()> {
+    pub(crate) fn appended(&mut self, now: Timestamp) -> Result<()> {
         self.last_row = now;
         self.dirty = true;
         if self.buffer.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }

@@ -9,13 +9,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 1;
 
 /// A hidden file and how many of its bytes are valid, all of which are on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pending {
-    pub(super) path: PartPath,
-    pub(super) bytes: u64,
+pub(crate) struct Pending {
+    pub(crate) path: PartPath,
+    pub(crate) bytes: u64,
 }
 
 /// What stands on disk for a pending file.
@@ -27,7 +27,7 @@ enum Found {
 }
 
 impl Pending {
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = codec::versioned(VERSION);
         self.path.folder.to_string_lossy().into_owned().encode(&mut out);
         self.path.name.encode(&mut out);
@@ -35,7 +35,7 @@ impl Pending {
         out
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
         codec::decode("a file of a file sink", VERSION, bytes, |input| {
             let (folder, name) = (String::decode(input)?, String::decode(input)?);
             Ok(Pending { path: PartPath { folder: PathBuf::from(folder), name }, bytes: u64::decode(input)? })
@@ -43,7 +43,7 @@ impl Pending {
     }
 
     /// Makes the file visible, if it is not yet. The folder's entry is then to be forced to disk by the caller.
-    pub(super) fn commit(&self) -> Result<()> {
+    pub(crate) fn commit(&self) -> Result<()> {
         if let Found::Visible = self.find()? {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Pending {
     }
 
     /// Takes over what an earlier writer left. Says whether it is still to be committed.
-    pub(super) fn adopt(&self) -> Result<bool> {
+    pub(crate) fn adopt(&self) -> Result<bool> {
         Ok(matches!(self.find()?, Found::Hidden))
     }
 
@@ -124,7 +124,7 @@ fn cut(path: &Path, bytes: u64) -> std::io::Result<()> {
 }
 
 /// Forces the entries of folders to disk.
-pub(super) fn sync_folders(folders: &mut BTreeSet<PathBuf>) -> Result<()> {
+pub(crate) fn sync_folders(folders: &mut BTreeSet<PathBuf>) -> Result<()> {
     while let Some(folder) = folders.pop_first() {
         File::open(&folder).and_then(|f| f.sync_all()).map_err(|e| failure::writing(&folder, e))?;
     }

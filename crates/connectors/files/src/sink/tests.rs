@@ -2,7 +2,7 @@ use super::*;
 use flugs_batch::Records;
 use flugs_connector::Prepared;
 use flugs_formats::{Csv, Json, Lines};
-use flugs_types::{Attempt, Background, CheckpointId, Generation, ManualClock, SubtaskId};
+use flugs_types::{Attempt, Background, CheckpointId, Generation, ManualClock, OperatorUid, SubtaskId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;

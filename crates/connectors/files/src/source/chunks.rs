@@ -10,13 +10,13 @@ use std::path::Path;
 
 /// How much is done at a time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     /// Bytes that are read for a chunk.
-    pub(super) chunk_bytes: u64,
+    pub(crate) chunk_bytes: u64,
     /// Rows that a poll decodes at most.
-    pub(super) rows: usize,
+    pub(crate) rows: usize,
     /// Bytes that a poll decodes, but for the end of the last record.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Default for Budget {
@@ -29,26 +29,52 @@ impl Default for Budget {
 const SKIP_BYTES: u64 = 8 << 20;
 
 /// A byte order mark in UTF-8, which is no part of the first record.
-pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// What the reading of any split of a source needs.
 #[derive(Debug)]
-pub(super) struct ReadOptions {
-    pub(super) compression: Compression,
-    pub(super) framing: Framing,
-    pub(super) has_header: bool,
-    pub(super) record_bytes_max: usize,
-    pub(super) budget: Budget,
+pub(crate) struct ReadOptions {
+    pub(crate) compression: Compression,
+    pub(crate) framing: Framing,
+    pub(crate) has_header: bool,
+    pub(crate) record_bytes_max: usize,
+    pub(crate) budget: Budget,
 }
 
 /// What a pull gives.
 pub(super) enum Portion {
-    /// The file is open; its first record, where that is a header.
-    Opened { header: Option<Vec<u8>> },
+    /// The file is open.
+    Opened(Opened),
     /// Something was read, but no record is complete yet.
     Nothing,
     /// Records.
     Chunk(Chunk),
+}
+
+/// What is known of a file when it is open.
+pub(crate) struct Opened {
+    /// Its first record, where that is a header.
+    pub(crate) header: Option<Vec<u8>>,
+    #[cfg(feature = "table-base")]
+    pub(crate) facts: FileFacts,
+}
+
+/// What metadata columns say of a file.
+#[cfg(feature = "table-base")]
+#[derive(Debug, Clone)]
+pub(crate) struct FileFacts {
+    pub(crate) path: String,
+    /// Compressed or not.
+    pub(crate) bytes: u64,
+    /// When it was last written to, where the file system knows.
+    pub(crate) modified: Option<std::time::SystemTime>,
+}
+
+#[cfg(feature = "table-base")]
+impl FileFacts {
+    pub(crate) fn new(path: &str, metadata: &std::fs::Metadata) -> Self {
+        FileFacts { path: path.to_owned(), bytes: metadata.len(), modified: metadata.modified().ok() }
+    }
 }
 
 /// Reads one split from its position on.
@@ -94,8 +120,14 @@ impl FileChunks {
             None
         };
         let mut file = open()?;
+        let metadata = file.metadata().map_err(|e| failure::reading(path, e))?;
+        let opened = Opened {
+            header,
+            #[cfg(feature = "table-base")]
+            facts: FileFacts::new(&self.split.path, &metadata),
+        };
         self.stage = if compression == Compression::None {
-            self.check_length(&file)?;
+            self.check_length(metadata.len())?;
             // The byte before a range tells whether a record starts right with it.
             let from =
                 if self.split.aligned { self.split.offset } else { self.split.start.saturating_sub(1) };
@@ -104,7 +136,7 @@ impl FileChunks {
         } else {
             Stage::Skipping(compression.read(file, path)?, self.split.offset)
         };
-        Ok(Portion::Opened { header })
+        Ok(Portion::Opened(opened))
     }
 
     fn read_from(&self, input: Box<dyn Read + Send>, offset: u64) -> Stage {
@@ -112,9 +144,8 @@ impl FileChunks {
         Stage::Reading(Box::new(Reading { input, cutter, drop_first: !self.split.aligned }))
     }
 
-    fn check_length(&self, file: &File) -> Result<()> {
+    fn check_length(&self, bytes: u64) -> Result<()> {
         let path = self.path();
-        let bytes = file.metadata().map_err(|e| failure::reading(path, e))?.len();
         let expected = self.split.end.unwrap_or(0).max(self.split.offset);
         if bytes < expected {
             return Err(Error::data(format!(

@@ -5,8 +5,10 @@ use crate::{Compression, failure};
 use flugs_connector::Split;
 use flugs_types::{Error, Result};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// Folders nested deeper than this are taken for a mistake.
 const DEPTH_MAX: usize = 256;
@@ -24,18 +26,30 @@ pub(crate) struct Discovery {
     pub(crate) may_be_empty: bool,
     /// Whether this is not the only look.
     pub(crate) looks_again: bool,
+    /// Which files are wanted; all where there is none.
+    pub(crate) filter: Option<PathFilter>,
+}
+
+/// Says whether a file is wanted, by its path.
+#[derive(Clone)]
+pub(crate) struct PathFilter(pub(crate) Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl fmt::Debug for PathFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PathFilter")
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Found {
-    path: String,
+pub(crate) struct Found {
+    pub(crate) path: String,
     bytes: u64,
 }
 
 impl Discovery {
     /// The splits of all files that are not in `known`, in the order of their paths. Empty files have none.
     pub(crate) fn run(&self, known: &BTreeSet<String>) -> Result<Vec<Split>> {
-        let files = list(&self.path)?;
+        let files = self.files()?;
         if files.is_empty() && !self.may_be_empty {
             return Err(Error::environment(format!("no file matches {}", self.path.display())).mend(
                 "check the path (names that start with `.` or `_` are passed over), or say `.allow_empty()`",
@@ -47,6 +61,15 @@ impl Discovery {
             self.split(file, &mut splits);
         }
         Ok(splits)
+    }
+
+    /// The files that are wanted, in the order of their paths.
+    pub(crate) fn files(&self) -> Result<Vec<Found>> {
+        let mut files = list(&self.path)?;
+        if let Some(PathFilter(wants)) = &self.filter {
+            files.retain(|file| wants(&file.path));
+        }
+        Ok(files)
     }
 
     /// Whether a file has nothing to read, now at least. No compressed file is empty: one is cut off, and only where the folder
@@ -250,6 +273,7 @@ mod tests {
             split_bytes: None,
             may_be_empty,
             looks_again: false,
+            filter: None,
         };
         let error = discovery("*.json", false).run(&BTreeSet::new()).unwrap_err().to_string();
         assert!(error.contains("no file matches") && error.contains("*.json"), "{error}");

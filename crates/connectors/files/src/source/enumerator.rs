@@ -21,7 +21,7 @@ const VERSION: u8 = 1;
 /// The reader that gets all splits where they are read in order.
 const ORDERED_READER: u32 = 0;
 
-pub(super) struct FileEnumerator {
+pub(crate) struct FileEnumerator {
     discovery: Arc<Discovery>,
     watch: Option<Duration>,
     ordered: bool,
@@ -42,7 +42,7 @@ pub(super) struct FileEnumerator {
 }
 
 impl FileEnumerator {
-    pub(super) fn new(
+    pub(crate) fn new(
         discovery: Discovery,
         watch: Option<Duration>,
         ordered: bool,

@@ -1,4 +1,4 @@
-mod job;
+pub(crate) mod job;
 
 use self::job::{Job, Snapshot};
 use super::*;

@@ -1,12 +1,10 @@
 //! A job of a source alone: its enumerator and readers, stepped in turn.
 
-use crate::FileSource;
 use flugs_batch::Records;
 use flugs_connector::{
     EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext,
     ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
 };
-use flugs_formats::InputFormat;
 use flugs_types::{Background, ManualClock, Result, SubtaskId, Timestamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,10 +29,10 @@ impl Background for Threads {
     }
 }
 
-pub(super) struct Collected<T> {
-    pub(super) rows: Vec<T>,
-    pub(super) malformed: Vec<Malformed>,
-    pub(super) finished: Vec<String>,
+pub(crate) struct Collected<T> {
+    pub(crate) rows: Vec<T>,
+    pub(crate) malformed: Vec<Malformed>,
+    pub(crate) finished: Vec<String>,
 }
 
 impl<T> SourceOutput<T> for Collected<T> {
@@ -57,43 +55,40 @@ impl<T> SourceOutput<T> for Collected<T> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     enumerator: Vec<u8>,
     splits: Vec<Split>,
 }
 
-pub(super) struct Job<T> {
+pub(crate) struct Job<T: flugs_batch::Record> {
     enumerator: Box<dyn SplitEnumerator>,
     readers: Vec<Box<dyn SourceReader<T>>>,
     done: Vec<bool>,
     /// Who has asked and was not answered.
     asking: BTreeSet<u32>,
     assigned: BTreeSet<String>,
-    pub(super) out: Collected<T>,
-    pub(super) holds_watermark: bool,
-    pub(super) wake_at: Option<Timestamp>,
+    pub(crate) out: Collected<T>,
+    pub(crate) holds_watermark: bool,
+    pub(crate) wake_at: Option<Timestamp>,
     now: Timestamp,
     threaded: bool,
 }
 
-impl<T> Job<T> {
-    pub(super) fn start<F: InputFormat<Item = T>>(
-        source: &FileSource<F>,
+impl<T: flugs_batch::Record> Job<T> {
+    pub(crate) fn start(
+        source: &dyn Source<Item = T>,
         parallelism: u32,
         restored: Option<Snapshot>,
     ) -> Result<Self> {
         Self::start_on(source, parallelism, restored, Arc::new(Inline), false)
     }
 
-    pub(super) fn start_threaded<F: InputFormat<Item = T>>(
-        source: &FileSource<F>,
-        parallelism: u32,
-    ) -> Result<Self> {
+    pub(crate) fn start_threaded(source: &dyn Source<Item = T>, parallelism: u32) -> Result<Self> {
         Self::start_on(source, parallelism, None, Arc::new(Threads), true)
     }
 
-    fn start_on<F: InputFormat<Item = T>>(
-        source: &FileSource<F>,
+    fn start_on(
+        source: &dyn Source<Item = T>,
         parallelism: u32,
         restored: Option<Snapshot>,
         background: Arc<dyn Background>,
@@ -156,7 +151,7 @@ impl<T> Job<T> {
     }
 
     /// Polls each reader once. Says whether any may have more.
-    pub(super) fn step(&mut self) -> Result<bool> {
+    pub(crate) fn step(&mut self) -> Result<bool> {
         let mut any = false;
         for reader in 0..self.readers.len() {
             any |= self.poll(reader)?;
@@ -181,7 +176,7 @@ impl<T> Job<T> {
     }
 
     /// Runs to the end of all readers.
-    pub(super) fn run(&mut self) -> Result<()> {
+    pub(crate) fn run(&mut self) -> Result<()> {
         while self.done.contains(&false) {
             let any = self.step()?;
             assert!(any || self.threaded, "nobody can go on, but not all have ended");
@@ -190,7 +185,7 @@ impl<T> Job<T> {
     }
 
     /// Runs until there are `more` rows, as exactly as the readers' budget lets it, or until the end.
-    pub(super) fn run_until(&mut self, more: usize) -> Result<()> {
+    pub(crate) fn run_until(&mut self, more: usize) -> Result<()> {
         loop {
             let mut any = false;
             for reader in 0..self.readers.len() {
@@ -206,18 +201,18 @@ impl<T> Job<T> {
     }
 
     /// Runs until all readers wait for splits.
-    pub(super) fn run_until_waiting(&mut self) -> Result<()> {
+    pub(crate) fn run_until_waiting(&mut self) -> Result<()> {
         while self.step()? {}
         Ok(())
     }
 
     /// Lets the time come that the enumerator waits for.
-    pub(super) fn wake(&mut self) -> Result<()> {
+    pub(crate) fn wake(&mut self) -> Result<()> {
         self.now = self.wake_at.take().expect("the enumerator waits for a time");
         self.event(EnumeratorEvent::Woken)
     }
 
-    pub(super) fn snapshot(&mut self) -> Snapshot {
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
         let mut splits = Vec::new();
         for reader in &mut self.readers {
             splits.extend(reader.snapshot().unwrap());
