@@ -17,7 +17,7 @@ const PANE_MICROS: i64 = 20_000;
 /// Rows of an output batch (tests see several).
 const BATCH_ROWS: usize = if cfg!(test) { 3 } else { 4096 };
 /// How many versions a watermark looks through for those that are not needed any more, in bytes of state.
-const SWEEP_BYTES: usize = 256 << 10;
+const SWEEP_BYTES: usize = 64 << 10;
 const LAYOUT: Layout = Layout { counted: false, tracked: false, timed: true };
 
 /// The versions of a row by the times from which on they are valid; `None` from when it was deleted.
@@ -45,7 +45,9 @@ struct Opened {
     due: Vec<Due>,
     at: usize,
     reached: Timestamp,
+    /// How far the search for old versions has come, and whether there may be any.
     cursor: u64,
+    outdates: bool,
     late: Counter,
     late_versions: Counter,
 }
@@ -100,6 +102,7 @@ impl Opened {
             }
             late += usize::from(*time <= self.reached.0);
             let version = (kind != RowKind::Delete).then(|| rows.to_key(row));
+            self.outdates = true;
             let time = Timestamp(*time);
             let of = self.versions.get_or_insert_hashed(keys.hashes[row], &keys.keys[row], Versions::new);
             match of.binary_search_by_key(&time, |(time, _)| *time) {
@@ -189,17 +192,30 @@ impl Opened {
             self.versions.clear();
             return;
         }
+        if self.cursor == 0 && !std::mem::take(&mut self.outdates) {
+            return;
+        }
         let reached = self.reached;
+        let mut outdates = false;
         self.versions.sweep(
             &mut self.cursor,
             &mut Fuel(SWEEP_BYTES),
-            |_, versions| needed_from(versions, reached) > 0,
+            |_, versions| {
+                outdates |= may_outdate(versions);
+                needed_from(versions, reached) > 0
+            },
             |_, versions| {
                 versions.drain(..needed_from(versions, reached));
                 !versions.is_empty()
             },
         );
+        self.outdates |= outdates;
     }
+}
+
+/// Whether time alone will make some of the versions useless.
+fn may_outdate(versions: &Versions) -> bool {
+    versions.len() > 1 || versions.iter().any(|(_, row)| row.is_none())
 }
 
 fn start_of(time: i64) -> i64 {
@@ -249,6 +265,7 @@ impl Operator for TemporalJoin {
             at: 0,
             reached: Timestamp::MIN,
             cursor: 0,
+            outdates: true,
             late: context.counter("numLateRecordsDropped"),
             late_versions: context.counter("numLateVersions"),
         });
