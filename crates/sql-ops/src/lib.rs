@@ -8,13 +8,17 @@ pub mod bounded;
 pub mod bridge;
 pub mod calc;
 pub mod changelog;
+mod changes;
 mod convert;
 pub mod edge;
 pub mod join;
+mod json;
+mod outbox;
 pub mod over;
 pub mod rank;
 pub mod row;
 pub mod sort;
 #[doc(hidden)]
 pub mod testing;
+mod ttl;
 pub mod window;

@@ -72,7 +72,7 @@ fn decode_turned(column: &Column, options: SortOptions, rows: &mut [&[u8]]) -> R
 }
 
 #[inline(always)]
-fn marker<'a>(row: &[u8]) -> Result<(u8, &[u8])> {
+fn marker(row: &[u8]) -> Result<(u8, &[u8])> {
     row.split_first().map(|(marker, rest)| (*marker, rest)).ok_or_else(|| damaged("it is too short"))
 }
 
@@ -326,11 +326,15 @@ fn elements<'a>(rows: &mut [&'a [u8]], element: impl Fn(&[u8]) -> Result<usize>)
         let (first, mut rest) = marker(row)?;
         let valid = is_value(first)?;
         nulls.append(valid);
-        while valid {
+        let mut open = valid;
+        while open {
             let (byte, behind) = marker(rest)?;
             rest = behind;
             match byte {
-                END => break,
+                END => {
+                    open = false;
+                    continue;
+                }
                 ELEMENT => {}
                 _ => return Err(damaged("an element is announced by an unknown byte")),
             }

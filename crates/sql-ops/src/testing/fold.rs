@@ -12,11 +12,20 @@ pub type Folded = BTreeMap<String, i64>;
 /// Folds changes of all four kinds: a multiset of rows. `-U` and `-D` of a row that is not there, and a `-U` that stands at the end of a
 /// batch or before anything but `+U`, are errors.
 pub fn fold<'a>(batches: impl IntoIterator<Item = &'a ChangeBatch>) -> Result<Folded, String> {
+    fold_rows(batches, true)
+}
+
+/// The same; `pairs` says whether a `-U` must stand right before a `+U`. Cut into single rows it does not.
+pub(super) fn fold_rows<'a>(
+    batches: impl IntoIterator<Item = &'a ChangeBatch>,
+    pairs: bool,
+) -> Result<Folded, String> {
     let mut rows = Folded::new();
     for batch in batches {
         for (i, line) in rows_text(batch).into_iter().enumerate() {
             let row = line[2..].trim_start_matches([' ', '|']).to_owned();
-            if batch.kind(i) == RowKind::UpdateBefore
+            if pairs
+                && batch.kind(i) == RowKind::UpdateBefore
                 && (i + 1 == batch.len() || batch.kind(i + 1) != RowKind::UpdateAfter)
             {
                 return Err(format!("no +U stands behind {line}"));

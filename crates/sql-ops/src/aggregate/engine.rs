@@ -1,0 +1,205 @@
+//! All aggregates of a query over the states of many groups.
+
+use super::accumulate::{Selection, accumulate, true_mask};
+use super::call::AggregateCall;
+use super::distinct::{self, DistinctTable, Sets};
+use super::layout::Layout;
+use super::state::{AggState, States};
+use super::varying::pick;
+use super::{merge, results};
+use crate::row::{RowBytes, null_keys};
+use arrow::array::{ArrayRef, new_null_array};
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::{DataType, FieldRef};
+use flugs_batch::{Batch, ChangeBatch};
+use flugs_types::{Error, Result};
+use std::sync::Arc;
+
+/// How an [`Aggregator`] keeps state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AggregatorOptions {
+    /// Whether rows are taken back. Then what is needed for it is kept, such as all values of a `MAX`.
+    pub retract: bool,
+    /// How many words at the start of each state are the operator's own; 0 in a new state.
+    pub reserved: usize,
+}
+
+/// The aggregates of a query. It has no state: that of each group is an [`AggState`], of those in work in [`States`].
+#[derive(Debug, Clone)]
+pub struct Aggregator {
+    layout: Arc<Layout>,
+    input: Arc<[FieldRef]>,
+    options: AggregatorOptions,
+}
+
+impl Aggregator {
+    /// For these calls over these columns. An error where one is not supported.
+    pub fn new(calls: &[AggregateCall], input: &[FieldRef], options: AggregatorOptions) -> Result<Self> {
+        Aggregator::with_sets(calls, input, options, true)
+    }
+
+    /// `inside`: whether sets of distinct values are kept in the groups' states, and not in a table.
+    pub(super) fn with_sets(
+        calls: &[AggregateCall],
+        input: &[FieldRef],
+        options: AggregatorOptions,
+        inside: bool,
+    ) -> Result<Self> {
+        let layout = Layout::new(calls, input, options.retract, options.reserved, inside)?;
+        Ok(Aggregator { layout: Arc::new(layout), input: input.into(), options })
+    }
+
+    /// The columns of the results.
+    pub fn results(&self) -> impl Iterator<Item = &FieldRef> {
+        self.layout.finishes.iter().map(|finish| &finish.result)
+    }
+
+    /// Whether the states of parts of a group's rows can be [merged](Self::merge) into that of all: not where rows are taken back
+    /// that another part has kept in order.
+    pub fn can_merge(&self) -> bool {
+        use super::layout::Op;
+        let in_order = |op| matches!(op, Op::Ordered | Op::Log);
+        !self.options.retract || !self.layout.slots.iter().any(|slot| in_order(slot.op))
+    }
+
+    /// No groups, for states of these aggregates.
+    pub fn states(&self) -> States {
+        States::new(self.layout.words, self.layout.varyings)
+    }
+
+    /// A state over no rows.
+    pub fn new_state(&self) -> AggState {
+        let mut states = self.states();
+        states.push_new();
+        states.take(0)
+    }
+
+    /// Lets the groups take a batch's rows: row `i` belongs to group `groups[i]` of `states`.
+    pub fn update(&self, batch: &ChangeBatch, groups: &[u32], states: &mut States) -> Result<()> {
+        self.update_rows(
+            batch.rows().columns(),
+            self.signs(batch)?.as_deref(),
+            groups,
+            states,
+            &mut Sets::Inside,
+        )
+    }
+
+    /// Likewise, with sets of distinct values in a table, by the groups' keys and their hashes.
+    pub(super) fn update_with(
+        &self,
+        batch: &ChangeBatch,
+        groups: &[u32],
+        states: &mut States,
+        table: &mut DistinctTable,
+        keys: &[RowBytes],
+        hashes: &[u64],
+    ) -> Result<()> {
+        let mut sets = Sets::Table { table, keys, hashes };
+        self.update_rows(batch.rows().columns(), self.signs(batch)?.as_deref(), groups, states, &mut sets)
+    }
+
+    /// 1 for rows that are added, -1 for rows that are taken back. An error where rows must not be taken back and are.
+    fn signs(&self, batch: &ChangeBatch) -> Result<Option<Vec<i8>>> {
+        let sign = |number: &u8| if number & 1 == 0 { 1 } else { -1 };
+        let signs: Option<Vec<i8>> = batch.kind_numbers().map(|numbers| {
+            // The numbers of -U and -D are odd.
+            numbers.iter().map(sign).collect()
+        });
+        if self.options.retract {
+            return Ok(Some(signs.unwrap_or_else(|| vec![1; batch.len()])));
+        }
+        match signs {
+            Some(signs) if signs.contains(&-1) => {
+                Err(Error::bug("an aggregate that was planned for insertions alone is to take a row back"))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn update_rows(
+        &self,
+        columns: &[ArrayRef],
+        signs: Option<&[i8]>,
+        groups: &[u32],
+        states: &mut States,
+        sets: &mut Sets<'_>,
+    ) -> Result<()> {
+        let layout = &self.layout;
+        let rows = Selection { mask: None, groups, signs };
+        let mut changed: Vec<Vec<BooleanBuffer>> = Vec::with_capacity(layout.views.len());
+        for (at, view) in layout.views.iter().enumerate() {
+            changed.push(distinct::changed(at, view, columns, &rows, states, sets)?);
+        }
+        for slot in &layout.slots {
+            let mut selection = Selection { mask: None, groups, signs };
+            if let Some((view, bit)) = slot.distinct {
+                selection.and(&changed[view][bit]);
+            } else if let Some(filter) = slot.filter {
+                selection.and(&true_mask(&columns[filter])?);
+            }
+            if slot.skip_nulls
+                && let Some(nulls) = null_keys(&pick(columns, &slot.args)?)
+            {
+                selection.and(nulls.inner());
+            }
+            accumulate(slot, columns, &selection, states)?;
+        }
+        Ok(())
+    }
+
+    /// Adds each group of `source` to one of `states`: group `i` to `to[i]`, whose rows came before. `source` is used up. Words that
+    /// are reserved are the operator's to merge.
+    pub fn merge(&self, source: &mut States, to: &[u32], states: &mut States) -> Result<()> {
+        for slot in self.layout.slots.iter().filter(|slot| slot.distinct.is_none()) {
+            for (from, to) in to.iter().enumerate() {
+                merge::merge(slot, source, from, states, *to as usize);
+            }
+        }
+        for (at, view) in self.layout.views.iter().enumerate() {
+            let merged = distinct::merge(view, self.options.retract, source, to, states)?;
+            let args = view.codec.decode(merged.rows.iter().map(|row| row.as_slice()))?;
+            let columns = self.sparse(&view.args, args, merged.rows.len());
+            let signs = self.options.retract.then_some(&merged.signs[..]);
+            for slot in &self.layout.slots {
+                let Some((_, bit)) = slot.distinct.filter(|(of, _)| *of == at) else { continue };
+                if slot.order_by.iter().any(|(column, _)| !view.args.contains(column)) {
+                    return Err(Error::job(
+                        "DISTINCT aggregates are ordered by their arguments alone, where they are merged",
+                    ));
+                }
+                let mut selection = Selection { mask: None, groups: &merged.groups, signs };
+                selection.and(&merged.filters.iter().map(|filters| filters >> bit & 1 == 1).collect());
+                if slot.skip_nulls
+                    && let Some(nulls) = null_keys(&pick(&columns, &slot.args)?)
+                {
+                    selection.and(nulls.inner());
+                }
+                accumulate(slot, &columns, &selection, states)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Columns of the input of which only some are there.
+    fn sparse(&self, at: &[usize], columns: Vec<ArrayRef>, rows: usize) -> Vec<ArrayRef> {
+        let absent = new_null_array(&DataType::Null, rows);
+        let mut all = vec![absent; self.input.len()];
+        at.iter().zip(columns).for_each(|(at, column)| all[*at] = column);
+        all
+    }
+
+    /// The results of all groups, a column for each call.
+    pub fn values(&self, states: &States) -> Result<Vec<ArrayRef>> {
+        self.layout.finishes.iter().map(|finish| results::result(&self.layout, finish, states)).collect()
+    }
+
+    pub(super) fn has_distinct(&self) -> bool {
+        !self.layout.views.is_empty()
+    }
+
+    /// Removes what a group has in a table of sets.
+    pub(super) fn clear_sets(&self, table: &mut DistinctTable, words: &[u64], hash: u64, key: &RowBytes) {
+        distinct::clear(table, &self.layout.views, words, hash, key);
+    }
+}

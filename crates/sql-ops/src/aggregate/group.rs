@@ -1,0 +1,553 @@
+//! `GROUP BY` over changes.
+//!
+//! A batch is worked off group by group: the states of the groups that it touches are loaded side by side, take its rows, and
+//! are stored again. What a group's row was and what it has become is handed on as one change.
+
+use super::bundle::{Bundle, BundleSpec};
+use super::call::AggregateCall;
+use super::distinct::{DistinctTable, as_snapshot};
+use super::engine::{Aggregator, AggregatorOptions};
+use super::local_groups::LocalGroups;
+use super::state::{AggState, States};
+use super::two_phase::load_partials;
+use crate::changes::{Changes, equal_rows};
+use crate::outbox::{BATCH_ROWS, Outbox};
+use crate::row::{EncodedRows, RowBytes, RowCodec};
+use crate::ttl::TimeToLive;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use flugs_batch::{Barrier, Batch, ChangeBatch};
+use flugs_state::{Fuel, KeyedTable, SnapshotTable};
+use flugs_task::{OpenContext, Operator, Output, Progress};
+use flugs_types::{Clock, Error, Result, RowKind, Timestamp, hash_key};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a [`GroupAggregate`] computes.
+#[derive(Debug, Clone)]
+pub struct GroupAggregateSpec {
+    /// The input's columns.
+    pub input: SchemaRef,
+    /// The columns of `GROUP BY`; none for an aggregate over all rows.
+    pub keys: Vec<usize>,
+    /// The aggregates; none for `SELECT DISTINCT`.
+    pub calls: Vec<AggregateCall>,
+    /// Whether the input has `-U` and `-D`.
+    pub retract: bool,
+    /// Whether `-U` rows are handed on.
+    pub emit_update_before: bool,
+    /// Results come once, at the end of the input (batch mode), and not with each change.
+    pub at_end: bool,
+    /// Without keys, at the end: whether there is a row of results if there was none of input.
+    pub row_over_nothing: bool,
+    /// How long a group is kept after its last change, in processing time; for ever where it is none. A group whose row has not
+    /// changed is handed on again all the same, as in Flink, so that operators behind keep theirs.
+    pub ttl: Option<Duration>,
+    /// Whether a group that expires takes its row back.
+    pub retract_on_expiry: bool,
+    /// Several batches are one bundle. Each batch by default.
+    pub bundle: Option<BundleSpec>,
+}
+
+impl GroupAggregateSpec {
+    /// Over changes of all kinds, handing on all kinds, for ever.
+    pub fn new(input: SchemaRef, keys: Vec<usize>, calls: Vec<AggregateCall>) -> Self {
+        GroupAggregateSpec {
+            input,
+            keys,
+            calls,
+            retract: true,
+            emit_update_before: true,
+            at_end: false,
+            row_over_nothing: false,
+            ttl: None,
+            retract_on_expiry: false,
+            bundle: None,
+        }
+    }
+
+    /// The keys, then the results.
+    pub fn output_schema(&self) -> SchemaRef {
+        let keys = self.keys.iter().map(|key| self.input.fields()[*key].clone());
+        let results = self.calls.iter().map(|call| call.result.clone());
+        Arc::new(Schema::new(keys.chain(results).collect::<Vec<FieldRef>>()))
+    }
+
+    /// An error where a call or a key is not supported: for the planner, before the job runs.
+    pub fn check(&self) -> Result<()> {
+        self.aggregator(false)?;
+        self.key_codec().map(drop)
+    }
+
+    /// `inside`: sets of distinct values stand in the groups' states.
+    fn aggregator(&self, inside: bool) -> Result<Aggregator> {
+        let options = AggregatorOptions { retract: self.retract, reserved: self.reserved() };
+        Aggregator::with_sets(&self.calls, self.input.fields(), options, inside)
+    }
+
+    pub(super) fn key_codec(&self) -> Result<RowCodec> {
+        let types: Vec<DataType> = self
+            .keys
+            .iter()
+            .map(|key| super::call::field(self.input.fields(), *key).map(|field| field.data_type().clone()))
+            .collect::<Result<_>>()?;
+        RowCodec::new(&types)
+    }
+
+    /// The words that are this operator's: how many rows a group has, then when it was changed.
+    fn reserved(&self) -> usize {
+        self.count_words() + usize::from(self.ttl.is_some())
+    }
+
+    pub(super) fn count_words(&self) -> usize {
+        usize::from(self.retract)
+    }
+}
+
+/// What comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// Rows.
+    Rows,
+    /// Keys and partial states, of a [`LocalAggregate`](super::LocalAggregate).
+    Partials,
+}
+
+/// Where the operator is with the results that come at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    NotYet,
+    At { cursor: u64 },
+    Over,
+}
+
+struct Opened {
+    aggregator: Aggregator,
+    codec: RowCodec,
+    groups: KeyedTable<RowBytes, AggState>,
+    sets: Option<DistinctTable>,
+    clock: Arc<dyn Clock>,
+    ttl: Option<TimeToLive>,
+}
+
+/// Memory that is used again from batch to batch.
+#[derive(Default)]
+struct Work {
+    encoded: EncodedRows,
+    local: LocalGroups,
+    keys: Vec<RowBytes>,
+    hashes: Vec<u64>,
+    /// Whether each group had a row.
+    existed: Vec<bool>,
+}
+
+/// Aggregates groups of changing rows, and hands on how each group's row changes: `+I` first, then `-U` and `+U`, and `-D` when its last row
+/// is taken back. There is one change for each group and batch, in order of first touch, and none where the row stays as it
+/// was.
+///
+/// A row that is taken back without having been there is passed over, where its group has no others.
+///
+/// State: `groups`, and `distinct` where a call is `DISTINCT`.
+pub struct GroupAggregate {
+    spec: GroupAggregateSpec,
+    input: Input,
+    output: SchemaRef,
+    opened: Option<Opened>,
+    work: Work,
+    bundle: Option<Bundle>,
+    outbox: Outbox,
+    end: End,
+}
+
+impl GroupAggregate {
+    /// Over rows.
+    pub fn new(spec: GroupAggregateSpec) -> Self {
+        GroupAggregate::over(spec, Input::Rows)
+    }
+
+    /// Over the partial states of [`LocalAggregate`](super::LocalAggregate)s of the same spec. The edge between them is by all columns but
+    /// the last.
+    pub fn merging(spec: GroupAggregateSpec) -> Self {
+        GroupAggregate::over(spec, Input::Partials)
+    }
+
+    fn over(spec: GroupAggregateSpec, input: Input) -> Self {
+        let output = spec.output_schema();
+        let bundle = spec.bundle.map(Bundle::new);
+        let (work, outbox) = (Work::default(), Outbox::default());
+        GroupAggregate { spec, input, output, opened: None, work, bundle, outbox, end: End::NotYet }
+    }
+
+    fn aggregate(&mut self, batch: &ChangeBatch) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let GroupAggregate { spec, input, output, opened, work, outbox, .. } = self;
+        let opened = opened.as_mut().ok_or_else(not_open)?;
+        let keys: Vec<ArrayRef> = match input {
+            Input::Rows => spec.keys.iter().map(|key| batch.column(*key).clone()).collect(),
+            Input::Partials => batch.rows().columns()[..spec.keys.len()].to_vec(),
+        };
+        work.find_groups(&opened.codec, &keys, batch.len())?;
+        let mut states = opened.aggregator.states();
+        opened.load(spec, work, &mut states);
+        let old = match work.existed.contains(&true) && !spec.at_end {
+            true => opened.aggregator.values(&states)?,
+            false => Vec::new(),
+        };
+        opened.forget_expired(spec, work, &mut states);
+        match input {
+            Input::Rows => opened.update(spec, batch, work, &mut states)?,
+            Input::Partials => {
+                let reserved = (spec.count_words(), spec.reserved());
+                let mut partials = load_partials(&opened.aggregator, batch, reserved)?;
+                let of_rows = work.local.of_rows();
+                if spec.retract {
+                    for (partial, group) in of_rows.iter().enumerate() {
+                        let count = partials.words(partial)[0];
+                        let word = &mut states.words_mut(*group as usize)[0];
+                        *word = word.wrapping_add(count);
+                    }
+                }
+                opened.aggregator.merge(&mut partials, of_rows, &mut states)?;
+            }
+        }
+        if !spec.at_end {
+            let new = opened.aggregator.values(&states)?;
+            let changes = changes(spec, work, &states, &old, &new)?;
+            if !changes.is_empty() {
+                outbox.put(changes.batch(output, &keys, work.local.first_rows(), &old, &new)?);
+            }
+        }
+        opened.store(spec, work, &mut states);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match self.bundle.as_mut().map(Bundle::take).transpose()?.flatten() {
+            Some(bundle) => self.aggregate(&bundle),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands on what waits; at the end, the results that come then.
+    fn go_on(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        loop {
+            if self.outbox.hand_on(out)? == Progress::More {
+                return Ok(Progress::More);
+            }
+            let End::At { cursor } = self.end else { return Ok(Progress::Done) };
+            self.results_from(cursor)?;
+            if !out.is_ready() {
+                return Ok(Progress::More);
+            }
+        }
+    }
+
+    /// Puts a slice of all results into the outbox.
+    fn results_from(&mut self, mut cursor: u64) -> Result<()> {
+        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+        let mut states = opened.aggregator.states();
+        let mut keys = Vec::new();
+        let mut over = false;
+        while !over && keys.len() < BATCH_ROWS {
+            over = opened.groups.sweep(
+                &mut cursor,
+                &mut Fuel(1),
+                |_, _| true,
+                |key, state| {
+                    keys.push(key.clone());
+                    states.load_copy(state);
+                    true
+                },
+            );
+        }
+        if over && opened.groups.is_empty() && self.spec.keys.is_empty() && self.spec.row_over_nothing {
+            keys.push(RowBytes::default());
+            states.push_new();
+        }
+        self.end = if over { End::Over } else { End::At { cursor } };
+        let rows = opened.rows(&self.output, &keys, &states)?;
+        self.outbox.put(ChangeBatch::inserts(rows));
+        Ok(())
+    }
+
+    /// Takes away what has expired.
+    fn sweep(&mut self) -> Result<()> {
+        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+        let Some(mut ttl) = opened.ttl.take() else { return Ok(()) };
+        let (time, retract) = (self.spec.count_words(), self.spec.retract_on_expiry && !self.spec.at_end);
+        let mut gone: Vec<(RowBytes, AggState)> = Vec::new();
+        let (groups, aggregator) = (&mut opened.groups, &opened.aggregator);
+        let keeps = retract || aggregator.has_distinct();
+        let mut count = 0;
+        ttl.sweep(|ttl, cursor, fuel| {
+            groups.sweep(
+                cursor,
+                fuel,
+                |_, state| ttl.is_expired(state.words().get(time).copied().unwrap_or(0)),
+                |key, state| {
+                    count += 1;
+                    if keeps {
+                        gone.push((key.clone(), std::mem::take(state)));
+                    }
+                    false
+                },
+            )
+        });
+        ttl.count(count);
+        if opened.groups.is_empty() {
+            ttl.rest();
+        }
+        opened.ttl = Some(ttl);
+        if let Some(sets) = &mut opened.sets {
+            for (key, state) in &gone {
+                opened.aggregator.clear_sets(sets, state.words(), hash_key(key), key);
+            }
+        }
+        if retract && !gone.is_empty() {
+            let mut states = opened.aggregator.states();
+            let keys: Vec<RowBytes> = gone
+                .into_iter()
+                .map(|(key, mut state)| {
+                    states.load(&mut state);
+                    key
+                })
+                .collect();
+            let rows = opened.rows(&self.output, &keys, &states)?;
+            self.outbox.put(ChangeBatch::new(rows, &vec![RowKind::Delete; keys.len()])?);
+        }
+        Ok(())
+    }
+}
+
+fn not_open() -> Error {
+    Error::bug("the operator is not open")
+}
+
+impl Work {
+    /// Which groups the rows of these keys belong to.
+    fn find_groups(&mut self, codec: &RowCodec, keys: &[ArrayRef], rows: usize) -> Result<()> {
+        codec.encode_into(keys, rows, &mut self.encoded)?;
+        self.local.assign(&self.encoded);
+        self.keys.clear();
+        self.hashes.clear();
+        for row in self.local.first_rows() {
+            self.keys.push(self.encoded.to_key(*row as usize));
+            self.hashes.push(self.encoded.hash(*row as usize));
+        }
+        Ok(())
+    }
+}
+
+/// From how many bytes on a table is not in the processor's caches, so that fetching ahead pays.
+const FETCHED_BYTES_MIN: usize = 512 << 10;
+/// For how many keys.
+const FETCHED_KEYS: usize = 16;
+
+impl Opened {
+    /// Loads the states of the groups at hand; those that have expired too.
+    fn load(&mut self, spec: &GroupAggregateSpec, work: &mut Work, states: &mut States) {
+        let fetches = self.groups.bytes() >= FETCHED_BYTES_MIN;
+        work.existed.clear();
+        if fetches {
+            work.hashes.iter().take(FETCHED_KEYS).for_each(|hash| self.groups.prefetch(*hash));
+        }
+        for (at, (key, hash)) in work.keys.iter().zip(&work.hashes).enumerate() {
+            if fetches && let Some(ahead) = work.hashes.get(at + FETCHED_KEYS) {
+                self.groups.prefetch(*ahead);
+            }
+            match self.groups.get_mut_hashed(*hash, key) {
+                Some(state) => {
+                    states.load(state);
+                    work.existed.push(true);
+                }
+                None => {
+                    states.push_new();
+                    work.existed.push(false);
+                }
+            }
+        }
+        debug_assert_eq!(spec.reserved(), spec.count_words() + usize::from(self.ttl.is_some()));
+    }
+
+    /// Groups that have expired begin anew. Where they would have taken their row back, the new one updates it.
+    fn forget_expired(&mut self, spec: &GroupAggregateSpec, work: &mut Work, states: &mut States) {
+        let Some(ttl) = &mut self.ttl else { return };
+        ttl.touched();
+        let time = spec.count_words();
+        for group in 0..states.len() {
+            if work.existed[group] && ttl.is_expired(states.words(group)[time]) {
+                let key = &work.keys[group];
+                if let Some(sets) = &mut self.sets {
+                    self.aggregator.clear_sets(sets, states.words(group), work.hashes[group], key);
+                }
+                states.reset(group);
+                work.existed[group] = spec.retract_on_expiry;
+                ttl.count(1);
+            }
+            states.words_mut(group)[time] = ttl.now();
+        }
+    }
+
+    fn update(
+        &mut self,
+        spec: &GroupAggregateSpec,
+        batch: &ChangeBatch,
+        work: &Work,
+        states: &mut States,
+    ) -> Result<()> {
+        let of_rows = work.local.of_rows();
+        if spec.retract {
+            for (row, group) in of_rows.iter().enumerate() {
+                let by = if batch.kind(row).is_addition() { 1 } else { -1i64 };
+                let count = &mut states.words_mut(*group as usize)[0];
+                *count = count.wrapping_add(by as u64);
+            }
+        }
+        match &mut self.sets {
+            Some(sets) => self.aggregator.update_with(batch, of_rows, states, sets, &work.keys, &work.hashes),
+            None => self.aggregator.update(batch, of_rows, states),
+        }
+    }
+
+    /// Writes the states back; groups without rows go.
+    fn store(&mut self, spec: &GroupAggregateSpec, work: &Work, states: &mut States) {
+        for (group, (key, hash)) in work.keys.iter().zip(&work.hashes).enumerate() {
+            if is_gone(spec, states, group) {
+                self.groups.remove_hashed(*hash, key);
+                if let Some(sets) = &mut self.sets {
+                    self.aggregator.clear_sets(sets, states.words(group), *hash, key);
+                }
+                continue;
+            }
+            states.store(group, self.groups.get_or_insert_hashed(*hash, key, AggState::default));
+        }
+    }
+
+    /// Rows of keys and results.
+    fn rows(&self, schema: &SchemaRef, keys: &[RowBytes], states: &States) -> Result<RecordBatch> {
+        let mut columns = self.codec.decode(keys.iter().map(|key| key.as_slice()))?;
+        columns.extend(self.aggregator.values(states)?);
+        let options = RecordBatchOptions::new().with_row_count(Some(keys.len()));
+        RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+            .map_err(|e| Error::bug("results do not fit their schema").caused_by(e))
+    }
+}
+
+/// Whether a group has no rows left.
+fn is_gone(spec: &GroupAggregateSpec, states: &States, group: usize) -> bool {
+    spec.retract && states.words(group)[0] as i64 <= 0
+}
+
+fn changes(
+    spec: &GroupAggregateSpec,
+    work: &Work,
+    states: &States,
+    old: &[ArrayRef],
+    new: &[ArrayRef],
+) -> Result<Changes> {
+    let n = states.len();
+    let equal = if old.is_empty() && !new.is_empty() { None } else { Some(equal_rows(old, new, n)?) };
+    let mut changes = Changes::default();
+    for group in 0..n {
+        match (work.existed[group], is_gone(spec, states, group)) {
+            (false, true) => {}
+            (false, false) => changes.new_row(RowKind::Insert, group),
+            (true, true) => changes.old(RowKind::Delete, group),
+            (true, false) => {
+                if spec.ttl.is_none() && equal.as_ref().is_some_and(|equal| equal.value(group)) {
+                    continue;
+                }
+                if spec.emit_update_before {
+                    changes.old(RowKind::UpdateBefore, group);
+                }
+                changes.new_row(RowKind::UpdateAfter, group);
+            }
+        }
+    }
+    Ok(changes)
+}
+
+impl Operator for GroupAggregate {
+    type In = ChangeBatch;
+    type Out = ChangeBatch;
+
+    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
+        let aggregator = self.spec.aggregator(self.input == Input::Partials)?;
+        let sets = match aggregator.has_distinct() && self.input == Input::Rows {
+            true => Some(context.state.panes("distinct")?),
+            false => None,
+        };
+        self.opened = Some(Opened {
+            codec: self.spec.key_codec()?,
+            groups: context.state.keyed("groups")?,
+            clock: context.clock.clone(),
+            ttl: self.spec.ttl.map(|ttl| TimeToLive::new(ttl, context)),
+            aggregator,
+            sets,
+        });
+        Ok(())
+    }
+
+    fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        let now = self.opened.as_ref().ok_or_else(not_open)?.clock.now();
+        let bundle = match &mut self.bundle {
+            Some(bundle) => bundle.add(batch, now)?,
+            None => Some(batch),
+        };
+        if let Some(bundle) = bundle {
+            self.aggregate(&bundle)?;
+        }
+        self.go_on(out)
+    }
+
+    fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.go_on(out)
+    }
+
+    fn advance(&mut self, _: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.flush()?;
+        self.go_on(out)
+    }
+
+    fn next_tick(&self) -> Option<Timestamp> {
+        let sweep = self.opened.as_ref().and_then(|opened| opened.ttl.as_ref()?.next_tick());
+        let due = self.bundle.as_ref().and_then(Bundle::due);
+        [sweep, due].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, now: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        if self.bundle.as_ref().and_then(Bundle::due).is_some_and(|due| due <= now) {
+            self.flush()?;
+        }
+        let sweep = self.opened.as_ref().and_then(|opened| opened.ttl.as_ref()?.next_tick());
+        if sweep.is_some_and(|sweep| sweep <= now) {
+            self.sweep()?;
+        }
+        self.go_on(out)
+    }
+
+    fn barrier(&mut self, _: Barrier, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.flush()?;
+        self.go_on(out)
+    }
+
+    fn end(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.flush()?;
+        let nothing = self.spec.keys.is_empty()
+            && self.spec.row_over_nothing
+            && self.opened.as_ref().is_some_and(|opened| opened.groups.is_empty());
+        if self.end == End::NotYet && (self.spec.at_end || nothing) {
+            self.end = End::At { cursor: 0 };
+        }
+        self.go_on(out)
+    }
+
+    fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
+        let Some(opened) = &mut self.opened else { return Vec::new() };
+        let mut tables: Vec<&mut dyn SnapshotTable> = vec![&mut opened.groups];
+        tables.extend(opened.sets.as_mut().map(as_snapshot));
+        tables
+    }
+}

@@ -1,0 +1,3 @@
+mod functions;
+mod group;
+mod random;

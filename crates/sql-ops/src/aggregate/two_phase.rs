@@ -1,0 +1,194 @@
+//! The first of two phases: what a group has in one batch is aggregated before the exchange, so that hot groups send one row for each
+//! batch.
+
+use super::bundle::Bundle;
+use super::engine::{Aggregator, AggregatorOptions};
+use super::group::GroupAggregateSpec;
+use super::local_groups::LocalGroups;
+use super::state::{AggState, States};
+use crate::outbox::Outbox;
+use crate::row::{EncodedRows, RowCodec};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, UInt64Array};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
+use flugs_task::{OpenContext, Operator, Output, Progress};
+use flugs_types::{Clock, Error, Result, Timestamp};
+use std::sync::Arc;
+
+/// The name of the column of partial states.
+const PARTIAL: &str = "$partial";
+
+/// What a [`LocalAggregate`] computes: what the [`GroupAggregate`](super::GroupAggregate) behind the exchange does.
+pub type LocalAggregateSpec = GroupAggregateSpec;
+
+/// The column of partial states.
+pub fn partial_field() -> FieldRef {
+    Arc::new(Field::new(PARTIAL, DataType::Binary, false))
+}
+
+struct Opened {
+    aggregator: Aggregator,
+    codec: RowCodec,
+    clock: Arc<dyn Clock>,
+}
+
+/// Aggregates the groups of each batch, or of each bundle, and hands on keys and partial states (`BYTES`), all `+I`. It keeps no state.
+///
+/// Of the spec it uses columns, keys, calls, `retract` and `bundle`. Not for calls that keep rows in order (`LISTAGG`, `ARRAY_AGG`, ...)
+/// where rows are taken back: opening fails then ([`check`](Self::check)).
+pub struct LocalAggregate {
+    spec: LocalAggregateSpec,
+    output: SchemaRef,
+    opened: Option<Opened>,
+    encoded: EncodedRows,
+    local: LocalGroups,
+    bundle: Option<Bundle>,
+    outbox: Outbox,
+}
+
+impl LocalAggregate {
+    /// The first phase of this aggregation.
+    pub fn new(spec: LocalAggregateSpec) -> Self {
+        let output = LocalAggregate::output_schema(&spec);
+        let bundle = spec.bundle.map(Bundle::new);
+        LocalAggregate {
+            spec,
+            output,
+            opened: None,
+            encoded: EncodedRows::default(),
+            local: LocalGroups::default(),
+            bundle,
+            outbox: Outbox::default(),
+        }
+    }
+
+    /// The keys, then the partial states.
+    pub fn output_schema(spec: &LocalAggregateSpec) -> SchemaRef {
+        let keys = spec.keys.iter().map(|key| spec.input.fields()[*key].clone());
+        Arc::new(Schema::new(keys.chain([partial_field()]).collect::<Vec<FieldRef>>()))
+    }
+
+    /// An error where these calls cannot be computed in two phases.
+    pub fn check(spec: &LocalAggregateSpec) -> Result<()> {
+        aggregator(spec).map(drop)
+    }
+
+    fn aggregate(&mut self, batch: &ChangeBatch) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let opened = self.opened.as_ref().ok_or_else(|| Error::bug("the operator is not open"))?;
+        let keys: Vec<ArrayRef> = self.spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
+        opened.codec.encode_into(&keys, batch.len(), &mut self.encoded)?;
+        self.local.assign(&self.encoded);
+        let mut states = opened.aggregator.states();
+        (0..self.local.len()).for_each(|_| states.push_new());
+        if self.spec.retract {
+            for (row, group) in self.local.of_rows().iter().enumerate() {
+                let by = if batch.kind(row).is_addition() { 1 } else { -1i64 };
+                let count = &mut states.words_mut(*group as usize)[0];
+                *count = count.wrapping_add(by as u64);
+            }
+        }
+        opened.aggregator.update(batch, self.local.of_rows(), &mut states)?;
+        let rows = UInt64Array::from_iter_values(self.local.first_rows().iter().map(|row| u64::from(*row)));
+        let misfit = |e| Error::bug("partial states do not fit their schema").caused_by(e);
+        let mut columns: Vec<ArrayRef> =
+            keys.iter().map(|key| take(key, &rows, None)).collect::<Result<_, _>>().map_err(misfit)?;
+        let mut partials = BinaryBuilder::with_capacity(states.len(), 0);
+        let mut bytes = Vec::new();
+        for group in 0..states.len() {
+            bytes.clear();
+            states.take(group).encode(&mut bytes);
+            partials.append_value(&bytes);
+        }
+        columns.push(Arc::new(partials.finish()));
+        let rows = RecordBatch::try_new(self.output.clone(), columns).map_err(misfit)?;
+        self.outbox.put(ChangeBatch::inserts(rows));
+        Ok(())
+    }
+
+    fn flush(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        if let Some(bundle) = self.bundle.as_mut().map(Bundle::take).transpose()?.flatten() {
+            self.aggregate(&bundle)?;
+        }
+        self.outbox.hand_on(out)
+    }
+}
+
+fn aggregator(spec: &LocalAggregateSpec) -> Result<Aggregator> {
+    let options = AggregatorOptions { retract: spec.retract, reserved: spec.count_words() };
+    let aggregator = Aggregator::new(&spec.calls, spec.input.fields(), options)?;
+    match aggregator.can_merge() {
+        true => Ok(aggregator),
+        false => Err(Error::job("an aggregate that keeps rows in order cannot take rows back in two phases")),
+    }
+}
+
+/// The states in the last column. `reserved`: how many words are reserved there, and how many in `aggregator`'s states.
+pub(super) fn load_partials(
+    aggregator: &Aggregator,
+    batch: &ChangeBatch,
+    reserved: (usize, usize),
+) -> Result<States> {
+    let last = batch.rows().columns().last().and_then(|column| column.as_binary_opt::<i32>());
+    let partials = last.ok_or_else(|| Error::bug("partial states are bytes"))?;
+    let mut states = aggregator.states();
+    for row in 0..partials.len() {
+        let state = AggState::from_bytes(partials.value(row));
+        let mut state = state.map_err(|e| Error::bug("a partial state is damaged").caused_by(e))?;
+        states.load_reserving(&mut state, reserved.0, reserved.1)?;
+    }
+    Ok(states)
+}
+
+impl Operator for LocalAggregate {
+    type In = ChangeBatch;
+    type Out = ChangeBatch;
+
+    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
+        self.opened = Some(Opened {
+            aggregator: aggregator(&self.spec)?,
+            codec: self.spec.key_codec()?,
+            clock: context.clock.clone(),
+        });
+        Ok(())
+    }
+
+    fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        let now = self.opened.as_ref().map_or(Timestamp::MIN, |opened| opened.clock.now());
+        let bundle = match &mut self.bundle {
+            Some(bundle) => bundle.add(batch, now)?,
+            None => Some(batch),
+        };
+        if let Some(bundle) = bundle {
+            self.aggregate(&bundle)?;
+        }
+        self.outbox.hand_on(out)
+    }
+
+    fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.outbox.hand_on(out)
+    }
+
+    fn advance(&mut self, _: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.flush(out)
+    }
+
+    fn next_tick(&self) -> Option<Timestamp> {
+        self.bundle.as_ref().and_then(Bundle::due)
+    }
+
+    fn tick(&mut self, _: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.flush(out)
+    }
+
+    fn barrier(&mut self, _: Barrier, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.flush(out)
+    }
+
+    fn end(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        self.flush(out)
+    }
+}
