@@ -27,10 +27,7 @@ impl<'a> JsonWriter<'a> {
             out.push_str("null");
         } else if let Some(texts) = self.column.as_string_view_opt() {
             write_string(texts.value(row), out);
-        } else if self.quoted {
-            write_string(&self.formatter.value(row).to_string(), out);
-        } else if self.is_no_number(row) {
-            // JSON has neither NaN nor infinities.
+        } else if self.quoted || self.is_no_number(row) {
             write_string(&self.formatter.value(row).to_string(), out);
         } else {
             write!(out, "{}", self.formatter.value(row)).map_err(|_| Error::bug("a value has no text"))?;
@@ -38,6 +35,7 @@ impl<'a> JsonWriter<'a> {
         Ok(())
     }
 
+    /// JSON has neither NaN nor infinities.
     fn is_no_number(&self, row: usize) -> bool {
         use arrow::datatypes::{Float32Type, Float64Type};
         match self.column.data_type() {

@@ -1,3 +1,4 @@
 mod functions;
 mod group;
 mod random;
+mod throughput;
