@@ -53,6 +53,9 @@ impl Chunk {
     #[inline]
     pub fn record(&self, i: usize) -> &[u8] {
         let record = self.with_line_end(i);
+        if let Framing::Delimited(end) = self.framing {
+            return record.strip_suffix(&[end]).unwrap_or(record);
+        }
         match record {
             [record @ .., b'\r', b'\n'] | [record @ .., b'\n'] => record,
             _ => record,
@@ -67,7 +70,7 @@ impl Chunk {
     /// How many lines record `i` takes.
     #[inline]
     pub fn lines(&self, i: usize) -> u64 {
-        if self.framing == Framing::Lines {
+        if self.framing.splits_anywhere() {
             return 1;
         }
         let kept = memchr_iter(b'\n', self.with_line_end(i)).count() as u64;
@@ -232,6 +235,8 @@ mod tests {
             ]
         );
         assert_eq!(run(Framing::Lines, 100, &[b"", b""]), []);
+        let zero = [(100, 4, 1, b"a\r\n".to_vec()), (104, 1, 1, b"b".to_vec())];
+        assert_eq!(run(Framing::Delimited(0), 100, &[b"a\r\n\0b"]), zero);
     }
 
     #[test]

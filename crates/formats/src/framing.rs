@@ -7,6 +7,8 @@ use memchr::{memchr, memchr2};
 pub enum Framing {
     /// Each line is a record; `\n` or `\r\n` ends it. Any place after a line end is a place to start from.
     Lines,
+    /// Records end with this byte, which is in none of them.
+    Delimited(u8),
     /// As lines, but line breaks within quotes belong to the record. Where a record starts is known only from
     /// the beginning of the file.
     Quoted {
@@ -20,7 +22,7 @@ pub enum Framing {
 impl Framing {
     /// Whether reading may start behind any line end.
     pub fn splits_anywhere(self) -> bool {
-        self == Framing::Lines
+        matches!(self, Framing::Lines | Framing::Delimited(_))
     }
 }
 
@@ -51,6 +53,7 @@ impl Framer {
     pub fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         match self.framing {
             Framing::Lines => memchr(b'\n', bytes).map(|i| i + 1),
+            Framing::Delimited(end) => memchr(end, bytes).map(|i| i + 1),
             Framing::Quoted { delimiter, quote } => self.find_quoted_end(bytes, delimiter, quote),
         }
     }
@@ -115,7 +118,9 @@ mod tests {
     #[test]
     fn the_cut_of_the_input_does_not_matter() {
         let text = b"a,\"x\n\"\"y\",\n\"\"\"\n\"\nb,\"\"\n\n,\"q\n";
-        for framing in [Framing::Lines, Framing::Quoted { delimiter: b',', quote: b'"' }] {
+        for framing in
+            [Framing::Lines, Framing::Delimited(b','), Framing::Quoted { delimiter: b',', quote: b'"' }]
+        {
             let whole = ends(framing, &[text]);
             for i in 0..text.len() {
                 for j in i..text.len() {

@@ -7,6 +7,8 @@
 mod connection;
 mod reader;
 mod source;
+#[cfg(feature = "table")]
+pub mod table;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,7 @@ use flugs_formats::InputFormat;
 use flugs_types::{Error, Result, Timestamp};
 use std::time::Duration;
 
-const RECORD_BYTES_MAX: usize = 1 << 20;
+pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
 const VERSION: u8 = 1;
 
 /// Reads records from a TCP server, as a client.
@@ -90,12 +90,7 @@ impl<F: InputFormat> Source for SocketSource<F> {
     }
 
     fn enumerator(&self, context: EnumeratorContext<'_>) -> Result<Box<dyn SplitEnumerator>> {
-        let given = match context.restored {
-            None => false,
-            Some([VERSION, given]) => *given != 0,
-            Some(_) => return Err(Error::state("the state of a socket source in the checkpoint is damaged")),
-        };
-        Ok(Box::new(SocketEnumerator { address: self.address.clone(), given }))
+        Ok(Box::new(SocketEnumerator::new(self.address.clone(), context)?))
     }
 
     fn reader(&self, context: ReaderContext) -> Result<Box<dyn SourceReader<F::Item>>> {
@@ -111,9 +106,20 @@ impl<F: InputFormat> Source for SocketSource<F> {
 }
 
 /// Gives the one split to the first reader that asks.
-struct SocketEnumerator {
+pub(crate) struct SocketEnumerator {
     address: String,
     given: bool,
+}
+
+impl SocketEnumerator {
+    pub(crate) fn new(address: String, context: EnumeratorContext<'_>) -> Result<Self> {
+        let given = match context.restored {
+            None => false,
+            Some([VERSION, given]) => *given != 0,
+            Some(_) => return Err(Error::state("the state of a socket source in the checkpoint is damaged")),
+        };
+        Ok(SocketEnumerator { address, given })
+    }
 }
 
 impl SplitEnumerator for SocketEnumerator {

@@ -5,7 +5,7 @@ use flugs_connector::{
     EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext,
     ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
 };
-use flugs_formats::{Csv, InputFormat, Lines};
+use flugs_formats::{Csv, Lines};
 use flugs_types::{Background, ManualClock, Result, SubtaskId, Timestamp};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -34,9 +34,9 @@ impl Wake for Unpark {
 }
 
 #[derive(Default)]
-struct Collected<T> {
-    rows: Vec<T>,
-    malformed: Vec<Malformed>,
+pub(crate) struct Collected<T> {
+    pub(crate) rows: Vec<T>,
+    pub(crate) malformed: Vec<Malformed>,
     finished: Vec<String>,
 }
 
@@ -58,20 +58,17 @@ impl<T> SourceOutput<T> for Collected<T> {
     }
 }
 
-struct Job<T> {
+pub(crate) struct Job<T: flugs_batch::Record> {
     enumerator: Box<dyn SplitEnumerator>,
     reader: Box<dyn SourceReader<T>>,
     now: Timestamp,
     /// How long it was asked to wait, all in all.
     waited: Duration,
-    out: Collected<T>,
+    pub(crate) out: Collected<T>,
 }
 
-impl<T> Job<T> {
-    fn start<F: InputFormat<Item = T>>(
-        source: &SocketSource<F>,
-        restored: Option<&(Vec<u8>, Vec<Split>)>,
-    ) -> Self {
+impl<T: flugs_batch::Record> Job<T> {
+    pub(crate) fn start(source: &dyn Source<Item = T>, restored: Option<&(Vec<u8>, Vec<Split>)>) -> Self {
         let context =
             EnumeratorContext { parallelism: 1, restored: restored.map(|(state, _)| state.as_slice()) };
         let mut enumerator = source.enumerator(context).unwrap();
@@ -93,7 +90,7 @@ impl<T> Job<T> {
     }
 
     /// Runs until there are so many rows, or to the end.
-    fn run(&mut self, rows: usize) -> Result<ReaderStatus> {
+    pub(crate) fn run(&mut self, rows: usize) -> Result<ReaderStatus> {
         loop {
             let mut context = PollContext { now: self.now, request_split: false };
             let status = self.reader.poll(&mut context, &mut self.out)?;
