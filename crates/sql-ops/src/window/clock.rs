@@ -119,10 +119,6 @@ impl WindowClock {
         &mut self.zone
     }
 
-    pub(super) fn is_processing(&self) -> bool {
-        self.processing
-    }
-
     /// Notes the time for the snapshot that is about to begin.
     pub(super) fn barrier(&mut self) {
         let line = (self.groups.start, self.groups.end, self.time);

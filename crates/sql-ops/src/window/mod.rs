@@ -17,6 +17,7 @@
 //! Results come by the ends of their windows, then by the windows' starts, then by the hashes of their keys, which are the same
 //! in every run and at every parallelism.
 
+mod aggregate;
 mod assign;
 mod attached;
 mod clock;
@@ -31,11 +32,12 @@ mod stripes;
 mod time;
 mod zone;
 
+pub use aggregate::{Emit, LocalWindowAggregate, WindowAggregate, WindowAggregateSpec, WindowInput};
 pub use assign::{WindowAssign, WindowAssignSpec};
 pub use deduplicate::{WindowDeduplicate, WindowDeduplicateSpec, WindowKeep};
 pub use join::{WindowJoin, WindowJoinKind, WindowJoinSpec};
 pub use rank::{WindowRank, WindowRankKind, WindowRankSpec};
-pub use session::{SessionAssign, SessionAssignSpec};
+pub use session::{SessionAggregate, SessionAggregateSpec, SessionAssign, SessionAssignSpec};
 pub use shape::WindowShape;
 pub use time::{AttachedWindow, WindowColumn, WindowTime};
 

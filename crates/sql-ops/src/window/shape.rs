@@ -192,6 +192,11 @@ impl Slices {
         self.cumulative
     }
 
+    /// The first slice of the windows that begin together over the slice.
+    pub(super) fn first_slice(&self, slice: Span) -> Span {
+        self.slice(self.starts.floor(slice.start))
+    }
+
     /// Of the windows over the slice, the first to end that is not over at `reached`.
     pub(super) fn first_window(&self, slice: Span, reached: i64) -> Option<Span> {
         // Ends from this on are not over; no time is so late that this overflows.
@@ -216,13 +221,6 @@ impl Slices {
             _ => over_slice,
         };
         (start <= slice.start).then_some(Span { start, end: start + self.size })
-    }
-
-    /// All windows over the slice, as they end.
-    pub(super) fn windows(&self, slice: Span) -> impl Iterator<Item = Span> + '_ {
-        std::iter::successors(self.first_window(slice, i64::MIN), move |last| {
-            self.first_window(slice, last.end - 1)
-        })
     }
 
     /// The end of the last window over the slice; `None` where no window is over it.
@@ -260,7 +258,9 @@ mod tests {
     fn windows(shape: WindowShape, time: i64) -> Vec<(i64, i64)> {
         shape.check().unwrap();
         let slices = Slices::new(shape);
-        slices.windows(slices.slice(time)).map(|w| (w.start, w.end)).collect()
+        let slice = slices.slice(time);
+        let next = |last: &Span| slices.first_window(slice, last.end - 1);
+        std::iter::successors(slices.first_window(slice, i64::MIN), next).map(|w| (w.start, w.end)).collect()
     }
 
     #[test]

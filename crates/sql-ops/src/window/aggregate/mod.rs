@@ -1,10 +1,29 @@
 //! Aggregates of windows that are the same for all keys.
+//!
+//! A row is added to the one slice that it is in ([`Slices`]), and a window merges its slices when it is over. Where windows begin
+//! together (`CUMULATE`), the merged slices stay in the place of the first, so that each window adds one slice. A slice is dropped
+//! when its last window has fired.
 
-use super::shape::WindowShape;
+mod cells;
+mod early;
+mod firing;
+mod local;
+mod operator;
+mod windows;
+
+pub use local::LocalWindowAggregate;
+pub use operator::WindowAggregate;
+
+use super::shape::{Slices, WindowShape};
 use super::time::{AttachedWindow, WindowColumn, WindowTime};
-use crate::aggregate::AggregateCall;
-use arrow::datatypes::SchemaRef;
+use super::zone::LocalTime;
+use crate::aggregate::{AggregateCall, Aggregator, AggregatorOptions, partial_field};
+use crate::row::RowCodec;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use flugs_types::{Error, Result};
+use std::sync::Arc;
 use std::time::Duration;
+use windows::Windows;
 
 /// Where the windows of rows come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,13 +37,6 @@ pub enum WindowInput {
     },
     /// The rows carry them: an aggregate of an aggregate, or of a windowed table that was changed in between. Event time only.
     Attached(AttachedWindow),
-    /// The rows are slices with partial results, as a [`LocalWindowAggregateSpec`] of the same windows makes them. Event time only.
-    Partial {
-        /// The windows as the local phase has them; its time column is one of the local phase's input. `None`: attached ones.
-        shape: Option<WindowShape>,
-        /// Whether they are spans of local time (over a `TIMESTAMP_LTZ`).
-        local: bool,
-    },
 }
 
 /// When results come.
@@ -38,24 +50,24 @@ pub enum Emit {
     OnChange,
 }
 
-/// Aggregates rows by window and keys over slices which windows share: a row is added to one slice, a window merges its slices
-/// when it is over.
+/// Aggregates rows by window and keys over slices which windows share.
 ///
 /// The input may retract (see `retract`). Without early results the output is inserts only; a window of which nothing is
-/// left gives nothing. Rows must be partitioned by the keys.
+/// left gives nothing. Rows must be partitioned by the keys. In two phases both operators
+/// ([`LocalWindowAggregate`], [`WindowAggregate::merging`]) are made from the same spec.
 #[derive(Debug, Clone)]
 pub struct WindowAggregateSpec {
-    /// The columns of the input.
+    /// The columns of the input; in two phases of the first one's.
     pub input: SchemaRef,
-    /// Where windows come from.
+    /// Where windows come from; in two phases by event time.
     pub windows: WindowInput,
     /// The session's zone, such as `Europe/Berlin` or `+02:00`; `None` is UTC. Says nothing over a `TIMESTAMP`; of attached windows
-    /// it is given only where they are spans of local time.
+    /// it is given only where they are spans of local time (over a `TIMESTAMP_LTZ`).
     pub zone: Option<String>,
-    /// The key columns; none: one group a window. Of a partial input the first columns, in order.
+    /// The key columns; none: one group a window.
     pub keys: Vec<usize>,
     /// The aggregates.
-    pub aggregates: Vec<AggregateCall>,
+    pub calls: Vec<AggregateCall>,
     /// Whether the input has other rows than inserts.
     pub retract: bool,
     /// The window's columns behind the aggregates.
@@ -66,27 +78,73 @@ pub struct WindowAggregateSpec {
     pub emit: Emit,
     /// Whether updates come with the row they replace (`-U`). Says nothing without early results.
     pub emit_update_before: bool,
-    /// Whether late rows are handed to side output 0; not of a partial input.
+    /// Whether late rows are handed to side output 0; not in the second of two phases.
     pub late_output: bool,
 }
 
-/// The first of two phases: sums up the rows of a task by slice and key before they go over the network, so that a key with many rows
-/// is no burden on one task. Followed by a [`WindowAggregateSpec`] over [`WindowInput::Partial`].
-///
-/// Keeps no state: what it has goes out when a window is over, before barriers, and when it is much. Late rows are left to the
-/// second phase, which counts each of its input rows as one.
-#[derive(Debug, Clone)]
-pub struct LocalWindowAggregateSpec {
-    /// The columns of the input.
-    pub input: SchemaRef,
-    /// Where windows come from: assigned in event time, or attached.
-    pub windows: WindowInput,
-    /// The session's zone; see [`WindowAggregateSpec::zone`].
-    pub zone: Option<String>,
-    /// The key columns.
-    pub keys: Vec<usize>,
-    /// The aggregates, all of which must be mergeable.
-    pub aggregates: Vec<AggregateCall>,
-    /// Whether the input has other rows than inserts.
-    pub retract: bool,
+impl WindowAggregateSpec {
+    /// An error where an aggregate is not supported, or not over these windows: for the planner, before the job runs.
+    pub fn check(&self, two_phases: bool) -> Result<()> {
+        let windows = self.windows()?;
+        self.local_time()?;
+        self.key_codec()?;
+        if !self.aggregator()?.can_merge() && (two_phases || !windows.is_single()) {
+            return Err(Error::job(
+                "an aggregate that keeps rows in order cannot take rows back where windows share rows",
+            )
+            .mend("use TUMBLE in one phase, or an aggregate that does not depend on the order"));
+        }
+        match self.windows {
+            WindowInput::Assigned { time: WindowTime::Processing, .. } if two_phases => {
+                Err(Error::bug("windows by the machine's clock are aggregated in one phase"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a [`LocalWindowAggregate`] gives: the keys, the slice's bounds, and partial states.
+    pub fn partial_schema(&self) -> SchemaRef {
+        let keys = self.keys.iter().map(|key| self.input.fields()[*key].clone());
+        let bound = |name| -> FieldRef { Arc::new(Field::new(name, DataType::Int64, false)) };
+        let rest = [bound("$slice_start"), bound("$slice_end"), partial_field()];
+        Arc::new(Schema::new(keys.chain(rest).collect::<Vec<FieldRef>>()))
+    }
+
+    fn windows(&self) -> Result<Windows> {
+        match self.windows {
+            WindowInput::Assigned { shape, .. } => {
+                shape.check()?;
+                Ok(Windows::Sliced(Slices::new(shape)))
+            }
+            WindowInput::Attached(_) => Ok(Windows::Attached),
+        }
+    }
+
+    /// Of which zone windows are spans of local time, and whether they are.
+    fn local_time(&self) -> Result<(LocalTime, bool)> {
+        match self.windows {
+            WindowInput::Assigned { time, .. } => time.zone(&self.input, self.zone.as_deref()),
+            WindowInput::Attached(_) => Ok((LocalTime::new(self.zone.as_deref())?, self.zone.is_some())),
+        }
+    }
+
+    fn is_processing(&self) -> bool {
+        matches!(self.windows, WindowInput::Assigned { time: WindowTime::Processing, .. })
+    }
+
+    fn aggregator(&self) -> Result<Aggregator> {
+        // The reserved word counts rows.
+        let options = AggregatorOptions { retract: self.retract, reserved: usize::from(self.retract) };
+        Aggregator::new(&self.calls, self.input.fields(), options)
+    }
+
+    fn key_codec(&self) -> Result<RowCodec> {
+        let fields = self.input.fields();
+        let type_of = |key: &usize| {
+            let field =
+                fields.get(*key).ok_or_else(|| Error::bug(format!("there is no key column {key}")))?;
+            Ok(field.data_type().clone())
+        };
+        RowCodec::new(&self.keys.iter().map(type_of).collect::<Result<Vec<_>>>()?)
+    }
 }

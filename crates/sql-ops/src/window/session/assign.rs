@@ -1,5 +1,6 @@
 //! The `SESSION` table function whose rows are used as they are.
 
+use super::sessions::Gather;
 use super::state::SessionState;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::window::OUTPUT_ROWS;
@@ -48,6 +49,30 @@ struct Opened {
     encoded: EncodedRows,
 }
 
+/// Keeps all rows, which are encoded here.
+struct AllRows<'a> {
+    encoded: &'a EncodedRows,
+    row: usize,
+}
+
+impl Gather<Vec<RowBytes>> for AllRows<'_> {
+    fn begin(&mut self, row: usize) {
+        self.row = row;
+    }
+
+    fn create(&mut self) -> Vec<RowBytes> {
+        Vec::new()
+    }
+
+    fn merge(&mut self, earlier: &mut Vec<RowBytes>, later: Vec<RowBytes>) {
+        earlier.extend(later);
+    }
+
+    fn add(&mut self, rows: &mut Vec<RowBytes>) {
+        rows.push(self.encoded.to_key(self.row));
+    }
+}
+
 impl SessionAssign {
     /// An operator that is not open yet.
     pub fn new(spec: SessionAssignSpec) -> Self {
@@ -57,14 +82,7 @@ impl SessionAssign {
     fn add(&mut self, batch: &ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<()> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         opened.rows.encode_into(batch.rows().columns(), batch.len(), &mut opened.encoded)?;
-        let encoded = &opened.encoded;
-        opened.state.add(
-            batch,
-            out,
-            |earlier, later| earlier.extend(later),
-            Vec::new,
-            |row, rows| rows.push(encoded.to_key(row)),
-        )
+        opened.state.add(batch, out, &mut AllRows { encoded: &opened.encoded, row: 0 }).map(drop)
     }
 
     /// Gives the rows of sessions that are over.

@@ -28,6 +28,18 @@ pub(super) enum Place<'a, C> {
     Late,
 }
 
+/// Keeps rows of a batch in sessions.
+pub(super) trait Gather<C> {
+    /// It is this row's turn.
+    fn begin(&mut self, row: usize);
+    /// What is kept of no rows.
+    fn create(&mut self) -> C;
+    /// Puts what a later session had behind what an earlier one had.
+    fn merge(&mut self, earlier: &mut C, later: C);
+    /// Adds the row.
+    fn add(&mut self, content: &mut C);
+}
+
 impl<C> Default for KeySessions<C> {
     fn default() -> Self {
         KeySessions { current: None, others: Vec::new(), armed: NEVER }
@@ -41,17 +53,11 @@ impl<C> KeySessions<C> {
 
     /// The session of a row whose own is `own`: sessions that it overlaps or touches become one.
     #[inline(always)]
-    pub(super) fn place(
-        &mut self,
-        own: Span,
-        reached: i64,
-        merge: impl FnMut(&mut C, C),
-        create: impl FnOnce() -> C,
-    ) -> Place<'_, C> {
+    pub(super) fn place(&mut self, own: Span, reached: i64, gather: &mut impl Gather<C>) -> Place<'_, C> {
         let near = self.others.is_empty()
             && self.current.as_ref().is_some_and(|(session, _)| touches(*session, own));
         if !near {
-            return self.place_apart(own, reached, merge, create);
+            return self.place_apart(own, reached, gather);
         }
         let (session, content) = self.current.as_mut().expect("it was looked at");
         *session = cover(*session, own);
@@ -59,13 +65,7 @@ impl<C> KeySessions<C> {
     }
 
     #[cold]
-    fn place_apart(
-        &mut self,
-        own: Span,
-        reached: i64,
-        mut merge: impl FnMut(&mut C, C),
-        create: impl FnOnce() -> C,
-    ) -> Place<'_, C> {
+    fn place_apart(&mut self, own: Span, reached: i64, gather: &mut impl Gather<C>) -> Place<'_, C> {
         self.others.extend(self.current.take());
         // The row's own session decides: the others did not touch each other before.
         let mut met: Vec<Session<C>> =
@@ -77,7 +77,7 @@ impl<C> KeySessions<C> {
         met.sort_by_key(|(session, _)| session.start);
         let whole = met.iter().fold(own, |whole, (session, _)| cover(whole, *session));
         let content = met.into_iter().map(|(_, content)| content).reduce(|mut earlier, later| {
-            merge(&mut earlier, later);
+            gather.merge(&mut earlier, later);
             earlier
         });
         let last = whole.end - 1;
@@ -85,7 +85,7 @@ impl<C> KeySessions<C> {
         if sooner {
             self.armed = last;
         }
-        let (_, content) = self.current.insert((whole, content.unwrap_or_else(create)));
+        let (_, content) = self.current.insert((whole, content.unwrap_or_else(|| gather.create())));
         Place::Session(content, sooner.then_some(last))
     }
 
@@ -99,6 +99,11 @@ impl<C> KeySessions<C> {
         }
         let at = self.others.iter().position(|(session, _)| session.is_over(time))?;
         Some(self.others.swap_remove(at))
+    }
+
+    /// What is kept of all sessions.
+    pub(super) fn contents_mut(&mut self) -> impl Iterator<Item = &mut C> {
+        self.current.iter_mut().chain(&mut self.others).map(|(_, content)| content)
     }
 
     /// When the key is looked at next.

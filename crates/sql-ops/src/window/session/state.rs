@@ -1,7 +1,7 @@
 //! The sessions of all keys.
 
 use super::ends::SessionEnds;
-use super::sessions::{KeySessions, Place};
+use super::sessions::{Gather, KeySessions, Place};
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::window::assign::TABLE_COLUMNS;
 use crate::window::clock::WindowClock;
@@ -69,15 +69,13 @@ impl<C: Data> SessionState<C> {
         })
     }
 
-    /// Adds the rows of a batch: calls `add` with each row that is not late and the content of its session.
+    /// Adds the rows of a batch to `gather`, but for late ones; gives back which these are, in order.
     pub(super) fn add<B: Send + 'static>(
         &mut self,
         batch: &ChangeBatch,
         out: &mut Output<B>,
-        mut merge: impl FnMut(&mut C, C),
-        mut create: impl FnMut() -> C,
-        mut add: impl FnMut(usize, &mut C),
-    ) -> Result<()> {
+        gather: &mut impl Gather<C>,
+    ) -> Result<Vec<usize>> {
         let columns: Vec<ArrayRef> = self.keys.iter().map(|key| batch.column(*key).clone()).collect();
         self.codec.encode_into(&columns, batch.len(), &mut self.encoded)?;
         match self.time {
@@ -91,32 +89,44 @@ impl<C: Data> SessionState<C> {
         }
         let (encoded, times, gap, reached) = (&self.encoded, &self.times, self.gap, self.clock.reached());
         let (mut late, mut sooner) = (Vec::new(), Vec::new());
-        self.sessions.for_each_row(
-            batch.len(),
-            |row| encoded.to_key(row),
-            KeySessions::default,
-            |row, sessions| {
-                let own = Span::new(times[row], times[row] + gap);
-                match sessions.place(own, reached, &mut merge, &mut create) {
-                    Place::Session(content, look) => {
-                        add(row, content);
-                        sooner.extend(look.map(|time| (row, time)));
-                    }
-                    Place::Late => late.push(row as u64),
+        let key = |row| encoded.to_key(row);
+        self.sessions.for_each_row(batch.len(), key, KeySessions::default, |row, sessions| {
+            let own = Span::new(times[row], times[row] + gap);
+            gather.begin(row);
+            match sessions.place(own, reached, gather) {
+                Place::Session(content, look) => {
+                    gather.add(content);
+                    sooner.extend(look.map(|time| (row, time)));
                 }
-            },
-        );
+                Place::Late => late.push(row),
+            }
+        });
         for (row, time) in sooner {
             self.ends.push(time, encoded.to_key(row));
         }
         for row in &late {
-            let key = encoded.to_key(*row as usize);
-            let hash = hash_key(&key);
+            let (hash, key) = (encoded.hash(*row), encoded.to_key(*row));
             if self.sessions.get_hashed(hash, &key).is_some_and(KeySessions::is_empty) {
                 self.sessions.remove_hashed(hash, &key);
             }
         }
-        self.late.hand_out(batch, &mut late, out)
+        self.late.hand_out(batch, &mut late.iter().map(|row| *row as u64).collect(), out)?;
+        Ok(late)
+    }
+
+    /// Shows what is kept of all sessions of the keys of these rows of the batch that was added last.
+    pub(super) fn for_each_content(&mut self, rows: &[usize], mut f: impl FnMut(&mut C)) {
+        for row in rows {
+            let (hash, key) = (self.encoded.hash(*row), self.encoded.to_key(*row));
+            if let Some(sessions) = self.sessions.get_mut_hashed(hash, &key) {
+                sessions.contents_mut().for_each(&mut f);
+            }
+        }
+    }
+
+    /// Of the keys.
+    pub(super) fn codec(&self) -> &RowCodec {
+        &self.codec
     }
 
     /// Takes out the next session that is over: by its end, then by the bytes of the key.

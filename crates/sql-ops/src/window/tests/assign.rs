@@ -84,7 +84,7 @@ fn days_of_local_time() {
         // Local midnight as if at Greenwich; the clocks are an hour ahead in winter, two in summer.
         let ahead = if hours == 23 { HOUR } else { 2 * HOUR };
         let (start, end) = (day + ahead, day + ahead + 24 * HOUR);
-        let next = last + hours_of_next();
+        let next = last + 24 * HOUR;
         assert_eq!(
             text,
             format!(
@@ -95,10 +95,6 @@ fn days_of_local_time() {
             )
         );
     }
-}
-
-fn hours_of_next() -> i64 {
-    24 * HOUR
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn naive(
     conditional: bool,
     null_safe: bool,
 ) -> Vec<String> {
-    use WindowJoinKind::{Anti, Full, Inner, Left, Right, Semi};
+    use WindowJoinKind::{Anti, Full, Left, Right, Semi};
     let meet = |l: &Row, r: &Row| {
         l.2 == r.2 && l.0 == r.0 && (null_safe || l.0.is_some()) && (!conditional || l.1 < r.1)
     };
@@ -131,7 +131,6 @@ fn naive(
         let lonely = rights.iter().filter(|r| !lefts.iter().any(|l| meet(l, r)));
         expected.extend(lonely.map(|r| format!("{NULLS} | {}", right_line(r))));
     }
-    let _ = Inner;
     expected.sort();
     expected
 }

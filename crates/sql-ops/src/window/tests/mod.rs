@@ -1,8 +1,12 @@
+mod aggregate;
+mod aggregate_property;
 mod assign;
 mod deduplicate;
 mod join;
 mod rank;
+mod session_aggregate;
 mod session_assign;
+mod speed;
 
 use crate::row::RowCodec;
 use crate::testing::{Driver, DriverOptions, Folded, Snapshot, Step, fold, rows_text};
