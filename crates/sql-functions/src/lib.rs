@@ -7,11 +7,13 @@
 
 pub mod aggregate;
 pub mod arithmetic;
+mod bitmap;
 pub mod cast;
 mod collection;
 pub mod comparison;
 mod conditional;
 mod hash;
+mod json;
 mod math;
 mod registry;
 mod string;

@@ -141,12 +141,24 @@ impl FunctionRegistry {
         crate::temporal::register(&mut registry, &clock);
         crate::aggregate::register(&mut registry);
         crate::collection::register(&mut registry);
+        crate::json::register(&mut registry);
+        crate::bitmap::register(&mut registry);
         registry
     }
 
     /// The scalar function of this name.
     pub fn scalar(&self, name: &str) -> Option<&Arc<ScalarUDF>> {
         self.scalars.get(&name.to_lowercase())
+    }
+
+    /// The scalar function that a call of this name with so many arguments means: `floor(x, 'unit')` and `ceil(x, 'unit')` round
+    /// datetimes.
+    pub fn scalar_for(&self, name: &str, arguments: usize) -> Option<&Arc<ScalarUDF>> {
+        match (name.to_lowercase().as_str(), arguments) {
+            ("floor", 2) => self.scalar("floor_to"),
+            ("ceil" | "ceiling", 2) => self.scalar("ceil_to"),
+            _ => self.scalar(name),
+        }
     }
 
     /// The aggregate function of this name. It says names and types only: results come from the streaming operators.
@@ -305,6 +317,8 @@ mod tests {
         assert!(registry.scalar("Char_Length").is_some());
         assert_eq!(registry.scalar("character_length"), registry.scalar("CHAR_LENGTH"));
         assert_eq!(registry.doc("character_length").map(|d| d.name.as_str()), Some("CHAR_LENGTH"));
+        assert_eq!(registry.scalar_for("Floor", 2), registry.scalar("floor_to"));
+        assert_eq!(registry.scalar_for("floor", 1), registry.scalar("floor"));
     }
 
     #[test]

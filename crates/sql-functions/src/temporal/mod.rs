@@ -5,7 +5,7 @@
 //! | syntax | call |
 //! | --- | --- |
 //! | `EXTRACT(unit FROM x)`, `YEAR(x)` ... | `extract('unit', x)`, `year(x)` ... |
-//! | `FLOOR(x TO unit)`, `CEIL(x TO unit)` | `floor_to(x, 'unit')`, `ceil_to(x, 'unit')` |
+//! | `FLOOR(x TO unit)`, `CEIL(x TO unit)` | `floor(x, 'unit')`, `ceil(x, 'unit')`, which are [`floor_to` and `ceil_to`](crate::FunctionRegistry::scalar_for) |
 //! | `(a, b) OVERLAPS (c, d)` | `overlaps(a, b, c, d)` |
 //! | `TIMESTAMPADD(unit, n, x)`, `TIMESTAMPDIFF(unit, a, b)` | `timestampadd('unit', n, x)`, `timestampdiff('unit', a, b)` |
 //! | `x + i`, `x - i` of a datetime and an interval | `datetime_add(x, i)`, `datetime_sub(x, i)` |
@@ -181,4 +181,26 @@ fn one_text<'a>(call: &'a Call<'_>, i: usize, what: &str) -> Result<Option<&'a s
         return Err(data_error(format!("{what} is to be a literal")));
     }
     Ok(first)
+}
+
+/// How a row of a column of timestamps counts: ticks in a second, whether it is a point in time, and its ticks.
+pub(crate) fn ticks_of(array: &ArrayRef, row: usize) -> (i64, bool, i64) {
+    let value = ticks(&array.slice(row, 1)).value(0);
+    match array.data_type() {
+        DataType::Timestamp(unit, zone) => (per_second(*unit), zone.is_some(), value),
+        _ => (1, false, value),
+    }
+}
+
+/// `2020-01-31 13:14:15.123` of seconds since the epoch, with so many digits of the fraction.
+pub(crate) fn timestamp_text(seconds: i64, nanos: u32, digits: usize) -> String {
+    let date = civil::date_of(seconds.div_euclid(civil::DAY_S));
+    let of_day = seconds.rem_euclid(civil::DAY_S);
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let text =
+        format!("{:04}-{:02}-{:02} {hour:02}:{minute:02}:{second:02}", date.year, date.month, date.day);
+    if digits == 0 {
+        return text;
+    }
+    format!("{text}.{:0digits$}", nanos / 10u32.pow(9 - digits.min(9) as u32))
 }
