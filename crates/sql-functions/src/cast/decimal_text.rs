@@ -60,7 +60,7 @@ fn scaled(digits: &[u8], exponent: i64, precision: u8) -> Option<i128> {
     if digits.is_empty() {
         return Some(0);
     }
-    let length = digits.len() as i64 + exponent;
+    let length = exponent.saturating_add(digits.len() as i64);
     if length < 0 {
         return Some(0);
     }

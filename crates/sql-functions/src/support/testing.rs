@@ -25,11 +25,20 @@ pub(crate) fn evaluate_udf(
 ) -> Result<ScalarValue> {
     let constants: Vec<ColumnarValue> = arguments.iter().cloned().map(ColumnarValue::Scalar).collect();
     let of_constants = invoke(function, constants, 1, zone);
-    let columns = arguments
-        .iter()
-        .map(|a| a.to_array_of_size(3).map(ColumnarValue::Array))
-        .collect::<Result<Vec<_>>>()?;
-    let of_columns = invoke(function, columns, 3, zone);
+    let columns = |constants_from: usize| {
+        let argument = |(i, a): (usize, &ScalarValue)| match i {
+            i if i >= constants_from => Ok(ColumnarValue::Scalar(a.clone())),
+            _ => a.to_array_of_size(3).map(ColumnarValue::Array),
+        };
+        invoke(function, arguments.iter().enumerate().map(argument).collect::<Result<Vec<_>>>()?, 3, zone)
+    };
+    let mut of_columns = columns(arguments.len());
+    // The type may depend on a constant.
+    if let (Ok(one), Ok(other)) = (&of_constants, &of_columns)
+        && one.data_type() != other.data_type()
+    {
+        of_columns = columns(1);
+    }
     match (of_constants, of_columns) {
         (Ok(constant), Ok(column)) => {
             let constant = ScalarValue::try_from_array(&constant.into_array(1)?, 0)?;
@@ -107,4 +116,75 @@ pub(crate) fn texts_of(name: &str, arguments: &[ScalarValue]) -> Option<String> 
         ScalarValue::Utf8View(text) => text,
         other => panic!("{name} gives {other:?}"),
     }
+}
+
+/// A `NULL` without a type.
+pub(crate) const NULL: ScalarValue = ScalarValue::Null;
+
+/// An `INT`.
+pub(crate) fn int(value: i32) -> ScalarValue {
+    ScalarValue::Int32(Some(value))
+}
+
+/// A `TINYINT`.
+pub(crate) fn tiny(value: i8) -> ScalarValue {
+    ScalarValue::Int8(Some(value))
+}
+
+/// A `BIGINT`.
+pub(crate) fn big(value: i64) -> ScalarValue {
+    ScalarValue::Int64(Some(value))
+}
+
+/// A `DOUBLE`.
+pub(crate) fn double(value: f64) -> ScalarValue {
+    ScalarValue::Float64(Some(value))
+}
+
+/// A `FLOAT`.
+pub(crate) fn float(value: f32) -> ScalarValue {
+    ScalarValue::Float32(Some(value))
+}
+
+/// A `BOOLEAN`.
+pub(crate) fn boolean(value: bool) -> ScalarValue {
+    ScalarValue::Boolean(Some(value))
+}
+
+/// `BYTES`.
+pub(crate) fn bytes(value: &[u8]) -> ScalarValue {
+    ScalarValue::Binary(Some(value.to_vec()))
+}
+
+/// A `DECIMAL` of an unscaled value.
+pub(crate) fn decimal(unscaled: i128, precision: u8, scale: i8) -> ScalarValue {
+    ScalarValue::Decimal128(Some(unscaled), precision, scale)
+}
+
+/// A value as the shell shows it; an error as `error: ` and what it says.
+pub(crate) fn shown(value: Result<ScalarValue>) -> String {
+    let array = match value.and_then(|v| v.to_array()) {
+        Ok(array) => array,
+        Err(error) => return format!("error: {error}"),
+    };
+    let field = Field::new("v", array.data_type().clone(), true);
+    let texts =
+        crate::cast::to_display_string(&array, &field, &crate::temporal::Zone::UTC).expect("a type of SQL");
+    if arrow::array::Array::is_null(&texts, 0) { "NULL".to_owned() } else { texts.value(0).to_owned() }
+}
+
+/// Checks what calls give: a name, arguments and the result as [`shown`]; of an error, what it says somewhere.
+pub(crate) fn check(cases: &[(&str, Vec<ScalarValue>, &str)]) {
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter_map(|(name, arguments, expected)| {
+            let given = shown(evaluate(name, arguments));
+            let right = match expected.strip_prefix("error: ") {
+                Some(message) => given.starts_with("error: ") && given.contains(message),
+                None => given == *expected,
+            };
+            (!right).then(|| format!("{name}({arguments:?})\n    gives    {given}\n    expected {expected}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
