@@ -3,8 +3,10 @@
 use crate::diagnostic::SqlError;
 use crate::token::{bare_word, is_word};
 use crate::{mistake, words};
-use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
-use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Value, ValueWithSpan};
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
+    ObjectNamePart, Value, ValueWithSpan,
+};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 

@@ -7,10 +7,8 @@ use crate::token::bare_word;
 use crate::{json, literal, types, words};
 use flugs_sql_types::SqlType;
 use sqlparser::ast::{
-    CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-};
-use sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, UnaryOperator,
+    CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
+    ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, UnaryOperator,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
@@ -25,26 +23,10 @@ pub(crate) const TABLE_ARGUMENT: &str = "table_argument";
 const ABOVE_IN: u8 = 20;
 
 /// The units of time, singular.
+#[rustfmt::skip]
 pub(crate) const UNITS: &[&str] = &[
-    "CENTURY",
-    "DAY",
-    "DECADE",
-    "DOW",
-    "DOY",
-    "EPOCH",
-    "HOUR",
-    "ISODOW",
-    "ISOYEAR",
-    "MICROSECOND",
-    "MILLENNIUM",
-    "MILLISECOND",
-    "MINUTE",
-    "MONTH",
-    "NANOSECOND",
-    "QUARTER",
-    "SECOND",
-    "WEEK",
-    "YEAR",
+    "CENTURY", "DAY", "DECADE", "DOW", "DOY", "EPOCH", "HOUR", "ISODOW", "ISOYEAR", "MICROSECOND",
+    "MILLENNIUM", "MILLISECOND", "MINUTE", "MONTH", "NANOSECOND", "QUARTER", "SECOND", "WEEK", "YEAR",
 ];
 
 /// The expression that begins with `word` (in upper case), if it is one of ours.
@@ -64,9 +46,7 @@ pub(crate) fn prefix(p: &mut Parser, word: &str) -> Option<Step<Expr>> {
         ("SUBSTRING", Token::LParen) => substring(p),
         ("MAP", Token::LBracket) => bracketed(p, "map"),
         ("ARRAY", Token::LBracket) => bracketed(p, "array"),
-        ("INTERVAL", Token::SingleQuotedString(_) | Token::Minus | Token::Plus | Token::Number(..)) => {
-            literal::interval(p)
-        }
+        ("INTERVAL", _) => literal::interval(p),
         ("DATE" | "TIME" | "TIMESTAMP", Token::SingleQuotedString(_)) => literal::datetime(p, word),
         ("JSON_VALUE" | "JSON_QUERY" | "JSON_EXISTS", Token::LParen)
         | ("JSON_OBJECT" | "JSON_ARRAY" | "JSON_OBJECTAGG" | "JSON_ARRAYAGG", Token::LParen) => {
@@ -80,31 +60,10 @@ pub(crate) fn prefix(p: &mut Parser, word: &str) -> Option<Step<Expr>> {
 }
 
 /// Words that go on behind an expression: where one of them begins one, that expression is missing.
+#[rustfmt::skip]
 const CONTINUES: &[&str] = &[
-    "AND",
-    "AS",
-    "BETWEEN",
-    "ELSE",
-    "END",
-    "EXCEPT",
-    "FETCH",
-    "FOR",
-    "FROM",
-    "HAVING",
-    "IN",
-    "INTERSECT",
-    "IS",
-    "JOIN",
-    "LIKE",
-    "LIMIT",
-    "OFFSET",
-    "ON",
-    "OR",
-    "THEN",
-    "UNION",
-    "USING",
-    "WHEN",
-    "WHERE",
+    "AND", "AS", "BETWEEN", "ELSE", "END", "EXCEPT", "FETCH", "FOR", "FROM", "HAVING", "IN", "INTERSECT",
+    "IS", "JOIN", "LIKE", "LIMIT", "OFFSET", "ON", "OR", "THEN", "UNION", "USING", "WHEN", "WHERE",
     "WINDOW",
 ];
 

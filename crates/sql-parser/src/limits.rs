@@ -11,6 +11,8 @@ pub const MAX_NESTING: usize = 128;
 pub const MAX_CHAIN: usize = 2000;
 /// How deep parentheses may nest.
 const MAX_PARENTHESES: usize = 200;
+/// How deep `ARRAY<` may nest, which `sqlparser` reads without counting.
+const MAX_NESTED_ARRAYS: usize = 64;
 /// How often a query in doubled parentheses may be read again: such queries are tried as a query and as a join.
 const MAX_REREADS: usize = 4096;
 
@@ -30,8 +32,17 @@ struct Level {
 pub(crate) fn check(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     let fresh = Level { operators: 0, set_operations: 0, rereads: 1 };
     let mut levels = vec![fresh];
+    let mut nested_arrays = 0;
     for (i, token) in tokens.iter().enumerate() {
         let Some(level) = levels.last_mut() else { break };
+        nested_arrays = match token.token {
+            Token::Lt => nested_arrays,
+            _ if is_word(&token.token, "ARRAY") => nested_arrays + 1,
+            _ => 0,
+        };
+        if nested_arrays > MAX_NESTED_ARRAYS {
+            return Err(too_deep().at(token.span));
+        }
         match &token.token {
             Token::LParen | Token::LBracket => {
                 let doubled = tokens.get(i + 1).is_some_and(|next| next.token == Token::LParen);

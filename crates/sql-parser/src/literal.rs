@@ -45,7 +45,10 @@ pub(crate) fn interval(p: &mut Parser) -> Step<Expr> {
                 format!("write it as '{n}'"),
             ));
         }
-        _ => return p.expected("the value of the interval in single quotes", value),
+        _ => {
+            let help = "write it as INTERVAL '10' SECOND; for a column write x * INTERVAL '1' SECOND";
+            return Err(fail("the value of an interval is a string", value.span, help));
+        }
     };
     let (negative, digits) = match digits.strip_prefix('-') {
         Some(rest) => (true, rest),

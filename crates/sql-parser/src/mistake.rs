@@ -114,8 +114,11 @@ fn slip(tokens: &[TokenWithSpan], index: usize, expected: &str) -> Option<(usize
             return Some((index, near.to_string()));
         }
     }
-    let before = index.checked_sub(1)?;
-    word(before).and_then(words::misspelt).map(|near| (before, near.to_string()))
+    let opens =
+        ["WITH", "FOR", "IS", "NOT"].iter().any(|w| tokens.get(index).is_some_and(|t| is_word(&t.token, w)));
+    let behind = opens.then_some(index + 1);
+    let around = index.checked_sub(1).into_iter().chain(behind);
+    around.into_iter().find_map(|i| word(i).and_then(words::misspelt).map(|near| (i, near.to_string())))
 }
 
 fn location(text: &str) -> Option<Location> {
@@ -197,6 +200,9 @@ fn help(tokens: &[TokenWithSpan], index: usize, expected: &str) -> Option<String
             {
                 return Some(format!("write `{} BY`", word.to_ascii_uppercase()));
             }
+        }
+        Some(token) if is_word(token, "SYSTEM_TIME") => {
+            return Some("write FOR SYSTEM_TIME AS OF time, before the alias".to_string());
         }
         Some(token) if is_word(token, "TIME") && before.is_some_and(|before| is_word(before, "AT")) => {
             return Some("AT TIME ZONE is not of Flink's SQL: write CONVERT_TZ(text, from, to)".to_string());
@@ -284,8 +290,18 @@ fn ends_value(token: &Token) -> bool {
     begins_value(token) || matches!(token, Token::RParen | Token::RBracket)
 }
 
-/// The first token that no statement of Flink's has.
+/// The first token, or `FILTER` of another form, that no statement of Flink's has.
 pub(crate) fn foreign_token(tokens: &[TokenWithSpan]) -> Option<SqlError> {
+    // `sqlparser` goes on as if nothing had been there.
+    let filter = tokens.windows(3).find(|next| {
+        is_word(&next[0].token, "FILTER")
+            && next[1].token == Token::LParen
+            && !is_word(&next[2].token, "WHERE")
+    });
+    if let Some([_, _, condition]) = filter {
+        let error = SqlError::syntax("FILTER misses its WHERE").at(condition.span);
+        return Some(error.help("write FILTER (WHERE condition)"));
+    }
     tokens.iter().find_map(|token| {
         let (message, help) = match &token.token {
             Token::DoubleQuotedString(text) => (

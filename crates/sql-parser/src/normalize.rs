@@ -68,15 +68,12 @@
 
 use crate::cursor::{call, text};
 use crate::diagnostic::SqlError;
-use crate::literal::interval_of;
 use crate::window;
 use sqlparser::ast::{
     self, AccessExpr, BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
+    GroupByExpr, Ident, JoinConstraint, JoinOperator, LimitClause, ObjectName, Select, SelectItem, SetExpr,
+    Spanned, Subscript, TableFactor, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
-use sqlparser::ast::{
-    GroupByExpr, Ident, LimitClause, ObjectName, Select, SetExpr, Spanned, Subscript, TableFactor,
-};
-use sqlparser::ast::{UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut};
 use sqlparser::tokenizer::Span;
 use std::mem;
 use std::ops::ControlFlow;
@@ -143,7 +140,12 @@ impl VisitorMut for Normalizer {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> Flow {
-        flow(select_clauses(select))
+        flow(select_clauses(select).and_then(|()| select_names(select)))
+    }
+
+    fn pre_visit_relation(&mut self, name: &mut ObjectName) -> Flow {
+        let idents = name.0.iter().filter_map(|part| part.as_ident());
+        flow(names(idents, Span::empty()))
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> Flow {
@@ -227,6 +229,62 @@ fn select_clauses(select: &mut Select) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// `sqlparser` takes strings for names, which would hide that a comma is missing.
+fn names<'a>(idents: impl IntoIterator<Item = &'a Ident>, at: Span) -> Result<(), SqlError> {
+    match idents.into_iter().find(|ident| ident.quote_style == Some('\'')) {
+        Some(ident) => {
+            let error = SqlError::syntax(format!("the string '{}' stands where a name is due", ident.value));
+            Err(error
+                .at(ident.span)
+                .at(at)
+                .help("a name stands in back-quotes; or is a comma missing before it?"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The aliases and joins of a `SELECT`.
+fn select_names(select: &Select) -> Result<(), SqlError> {
+    for item in &select.projection {
+        if let SelectItem::ExprWithAlias { expr, alias } = item
+            && alias.quote_style == Some('\'')
+        {
+            names([alias], expr.span())?;
+        }
+    }
+    for join in select.from.iter().flat_map(|table| &table.joins) {
+        let (JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)) = &join.join_operator
+        else {
+            continue;
+        };
+        if *constraint == JoinConstraint::None {
+            let span = match &join.relation {
+                TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => name.span(),
+                _ => select.select_token.0.span,
+            };
+            let error = SqlError::syntax("this join has no condition").at(span);
+            return Err(error.help("write ON a.x = b.x behind it, or CROSS JOIN"));
+        }
+    }
+    let tables = select.from.iter();
+    let tables = tables
+        .flat_map(|table| std::iter::once(&table.relation).chain(table.joins.iter().map(|j| &j.relation)));
+    for table in tables {
+        if let TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. } = table
+        {
+            names([&alias.name], select.select_token.0.span)?;
+        }
+    }
+    Ok(())
+}
+
 /// Chains from this length on are balanced.
 const CHAIN: usize = 16;
 
@@ -291,11 +349,8 @@ fn placeholder() -> Expr {
 fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
     match expr {
         Expr::Function(function) => return function_name(function),
-        Expr::Interval(_) if interval_of(expr).is_none() => {
-            return Err(SqlError::syntax("the value of an interval is a string")
-                .at(expr.span())
-                .help("write it as INTERVAL '10' SECOND; for a column write x * INTERVAL '1' SECOND"));
-        }
+        Expr::Identifier(ident) => return names([&*ident], Span::empty()),
+        Expr::CompoundIdentifier(parts) => return names(&*parts, Span::empty()),
         Expr::TypedString(_) => {
             return Err(SqlError::syntax("only DATE, TIME, TIMESTAMP and INTERVAL stand before a string")
                 .at(expr.span())

@@ -8,8 +8,8 @@ mod write;
 
 use crate::ast::{
     Describe, Drop, DropKind, Explain, ExplainDetail, Expression, Hint, Interval, Name, OptionEntry,
+    PartitionEntry, Query, Statement, StopJob,
 };
-use crate::ast::{PartitionEntry, Query, Statement, StopJob};
 use crate::cursor::{Step, accept, at, at_words, expect, fail, here, identifier, string};
 use crate::diagnostic::SqlError;
 use crate::dialect::FlinkDialect;
@@ -106,6 +106,7 @@ impl Scope<'_> {
             let dialect = FlinkDialect::for_tokens(close - open);
             let mut p = parser(&dialect, self.tokens[open + 1..close].to_vec());
             let parsed = p.parse_query().and_then(|mut query| match p.peek_token_ref().token {
+                Token::EOF if close == self.tokens.len() => p.expected_ref("`)`", p.peek_token_ref()),
                 Token::EOF => normalize::query(&mut query).map_err(mistake::relay),
                 _ => p.expected_ref("`)`", p.peek_token_ref()),
             });
@@ -197,6 +198,7 @@ fn within(tokens: &[TokenWithSpan]) -> Result<Interval, SqlError> {
 }
 
 /// The words that statements begin with.
+#[rustfmt::skip]
 const VERBS: &[&str] = &[
     "ALTER", "ANALYZE", "BEGIN", "CLEAR", "CREATE", "DELETE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXIT",
     "EXPLAIN", "HELP", "INSERT", "QUIT", "REPLACE", "RESET", "SELECT", "SET", "SHOW", "STOP", "TRUNCATE",
@@ -445,8 +447,10 @@ fn explain(s: &Scope<'_>, p: &mut Parser) -> Step<Explain> {
         let _ = accept(p, &["PLAN", "FOR"]);
     }
     let span = here(p);
+    let nested = at(p, "EXPLAIN");
     let explained = match () {
         () if accept(p, &["STATEMENT", "SET"]) => Statement::StatementSet(write::set_body(s, p)?),
+        () if nested => return Err(fail("EXPLAIN explains no EXPLAIN", span, "remove one of them")),
         () => statement(s, p)?,
     };
     match explained {

@@ -13,32 +13,11 @@ use sqlparser::tokenizer::{Span, Token};
 const DEPTH: usize = 40;
 
 /// The names that a type may begin with.
+#[rustfmt::skip]
 const NAMES: &[&str] = &[
-    "ARRAY",
-    "BIGINT",
-    "BINARY",
-    "BOOLEAN",
-    "BYTES",
-    "CHAR",
-    "DATE",
-    "DECIMAL",
-    "DOUBLE",
-    "FLOAT",
-    "INT",
-    "INTEGER",
-    "INTERVAL",
-    "MAP",
-    "MULTISET",
-    "NUMERIC",
-    "ROW",
-    "SMALLINT",
-    "STRING",
-    "TIME",
-    "TIMESTAMP",
-    "TIMESTAMP_LTZ",
-    "TINYINT",
-    "VARBINARY",
-    "VARCHAR",
+    "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT",
+    "INTEGER", "INTERVAL", "MAP", "MULTISET", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIME", "TIMESTAMP",
+    "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR",
 ];
 
 /// What other databases call a type, and Flink's name for it.

@@ -8,9 +8,8 @@ use crate::literal::{interval_of, interval_span};
 use crate::words;
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArgumentClause,
-    FunctionArguments,
+    FunctionArguments, Ident, ObjectName, OrderByExpr, SetExpr, TableAlias, TableFactor,
 };
-use sqlparser::ast::{Ident, ObjectName, OrderByExpr, SetExpr, TableAlias, TableFactor};
 use sqlparser::tokenizer::Span;
 
 /// A window table function of a `FROM`, read from its normalized shape by [`WindowTvf::of`].

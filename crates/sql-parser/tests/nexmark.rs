@@ -8,10 +8,13 @@ use std::path::PathBuf;
 fn texts() -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/nexmark");
     let mut texts: Vec<(String, String)> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
+        .expect("the fixtures are there")
+        .map(|entry| entry.expect("a file").path())
         .map(|path| {
-            (path.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+            (
+                path.file_stem().expect("a name").to_string_lossy().into_owned(),
+                std::fs::read_to_string(path).expect("a text"),
+            )
         })
         .collect();
     texts.sort();

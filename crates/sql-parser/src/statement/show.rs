@@ -8,20 +8,10 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 /// The words that may follow `SHOW`.
+#[rustfmt::skip]
 const OBJECTS: &[&str] = &[
-    "CATALOGS",
-    "COLUMNS",
-    "CREATE",
-    "CURRENT",
-    "DATABASES",
-    "FUNCTIONS",
-    "JARS",
-    "JOBS",
-    "MODULES",
-    "PARTITIONS",
-    "PROCEDURES",
-    "TABLES",
-    "VIEWS",
+    "CATALOGS", "COLUMNS", "CREATE", "CURRENT", "DATABASES", "FUNCTIONS", "JARS", "JOBS", "MODULES",
+    "PARTITIONS", "PROCEDURES", "TABLES", "VIEWS",
 ];
 
 pub(super) fn show(p: &mut Parser) -> Step<Show> {
