@@ -72,7 +72,7 @@ enum Kind {
         seen: Option<ListTable<u64>>,
     },
     /// Where a row goes, the next one takes its place.
-    Retract(SortLimit),
+    Retract(Box<SortLimit>),
 }
 
 impl Limit {
@@ -81,14 +81,14 @@ impl Limit {
         let end = spec.fetch.map_or(u64::MAX, |fetch| spec.offset.saturating_add(fetch));
         let kind = match spec.retract {
             false => Kind::Append { offset: spec.offset, end, seen: None },
-            true => Kind::Retract(SortLimit::new(SortLimitSpec {
+            true => Kind::Retract(Box::new(SortLimit::new(SortLimitSpec {
                 input: spec.input,
                 retract: true,
                 order: Vec::new(),
                 offset: spec.offset,
                 fetch: spec.fetch,
                 emit_update_before: spec.emit_update_before,
-            })),
+            }))),
         };
         Limit { kind }
     }
