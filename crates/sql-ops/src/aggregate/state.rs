@@ -5,7 +5,7 @@ use flugs_batch::Data;
 use flugs_batch::data::{DecodeError, Nesting, Reader, Schema};
 use flugs_derive::Data;
 use flugs_types::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many words need no allocation.
 const INLINE_MAX: usize = 3;
@@ -51,7 +51,33 @@ pub(super) enum Varying {
         rows: BTreeMap<RowBytes, RowBytes>,
         /// The number of the next one.
         next: u64,
+        /// Where equal rows stand.
+        places: Index,
     },
+}
+
+/// The places of each row among many, in order: so that a row that is taken back need not be searched for. It is made when it is first
+/// needed, and never stored.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Index(pub(super) Option<BTreeMap<RowBytes, BTreeSet<RowBytes>>>);
+
+/// It says nothing that the rows do not.
+impl PartialEq for Index {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Data for Index {
+    fn schema() -> Schema {
+        Schema::Unit
+    }
+
+    fn encode(&self, _: &mut Vec<u8>) {}
+
+    fn decode(_: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Index::default())
+    }
 }
 
 impl Varying {
@@ -63,7 +89,7 @@ impl Varying {
             Varying::Log(log) => log.capacity(),
             // By the number of rows: to look at each would cost more than it tells.
             Varying::Counts(rows) => rows.len() * 48,
-            Varying::Ordered { rows, .. } => rows.len() * 72,
+            Varying::Ordered { rows, places, .. } => rows.len() * if places.0.is_some() { 144 } else { 72 },
         }
     }
 }

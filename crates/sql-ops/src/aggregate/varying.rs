@@ -2,13 +2,16 @@
 
 use super::accumulate::Selection;
 use super::layout::{Op, Slot};
-use super::state::{States, Varying};
+use super::state::{Index, States, Varying};
 use crate::row::{EncodedRows, RowBytes};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes as types;
 use arrow::datatypes::DataType;
 use flugs_types::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Among more rows than this, equal ones are found by an index.
+const SEARCHED_MAX: usize = 64;
 
 /// Lets one accumulator of each group take the selected rows.
 pub(super) fn accumulate(
@@ -139,27 +142,61 @@ fn ordered(to: &mut Varying, keys: Option<&EncodedRows>, row: usize, bytes: &[u8
     if sign > 0 {
         return insert_ordered(to, key, bytes);
     }
-    let Varying::Ordered { rows, .. } = to else { return };
-    let equal = rows
-        .range(RowBytes::new(key)..)
-        .take_while(|(place, _)| place.starts_with(key))
-        .find(|(_, row)| row.as_slice() == bytes)
-        .map(|(place, _)| place.clone());
-    if let Some(place) = equal {
+    let Varying::Ordered { rows, places, .. } = to else { return };
+    if let Some(place) = oldest(rows, places, key, bytes) {
         rows.remove(&place);
+        if let Some(places) = &mut places.0 {
+            remove_place(places, bytes, &place);
+        }
+    }
+}
+
+/// The first place of a row with this sort key.
+fn oldest(
+    rows: &BTreeMap<RowBytes, RowBytes>,
+    places: &mut Index,
+    key: &[u8],
+    bytes: &[u8],
+) -> Option<RowBytes> {
+    let from = RowBytes::new(key);
+    if rows.len() <= SEARCHED_MAX {
+        let mut of_key = rows.range(from..).take_while(|(place, _)| place.starts_with(key));
+        return of_key.find(|(_, row)| row.as_slice() == bytes).map(|(place, _)| place.clone());
+    }
+    let places = places.0.get_or_insert_with(|| {
+        let mut places = BTreeMap::<RowBytes, BTreeSet<RowBytes>>::new();
+        rows.iter()
+            .for_each(|(place, row)| drop(places.entry(row.clone()).or_default().insert(place.clone())));
+        places
+    });
+    let of_row = places.get(&RowBytes::new(bytes))?;
+    of_row.range(from..).next().filter(|place| place.starts_with(key)).cloned()
+}
+
+fn remove_place(places: &mut BTreeMap<RowBytes, BTreeSet<RowBytes>>, bytes: &[u8], place: &RowBytes) {
+    let row = RowBytes::new(bytes);
+    if let Some(of_row) = places.get_mut(&row) {
+        of_row.remove(place);
+        if of_row.is_empty() {
+            places.remove(&row);
+        }
     }
 }
 
 /// Behind the rows of the same sort key.
 pub(super) fn insert_ordered(to: &mut Varying, key: &[u8], bytes: &[u8]) {
     if !matches!(to, Varying::Ordered { .. }) {
-        *to = Varying::Ordered { rows: BTreeMap::new(), next: 0 };
+        *to = Varying::Ordered { rows: BTreeMap::new(), next: 0, places: Index::default() };
     }
-    if let Varying::Ordered { rows, next } = to {
+    if let Varying::Ordered { rows, next, places } = to {
         let mut place = key.to_vec();
         place.extend_from_slice(&next.to_be_bytes());
         *next += 1;
-        rows.insert(RowBytes::from(place), RowBytes::new(bytes));
+        let (place, row) = (RowBytes::from(place), RowBytes::new(bytes));
+        if let Some(places) = &mut places.0 {
+            places.entry(row.clone()).or_default().insert(place.clone());
+        }
+        rows.insert(place, row);
     }
 }
 

@@ -215,6 +215,23 @@ fn distinct_filters_and_order() {
 }
 
 #[test]
+fn rows_are_taken_back_from_among_many() {
+    let input = schema("v INT, o INT");
+    let mut all = calls(
+        &input,
+        &[(Kind::ArrayAgg { ignore_nulls: true }, &[0]), (Kind::ArrayAgg { ignore_nulls: true }, &[0])],
+    );
+    all[1].order_by = vec![(1, SortOptions::default())];
+    let row = |kind: &str, i: i32| format!("{kind} | {} | {}", i % 50, i % 2);
+    let mut table: Vec<String> = (0..200).map(|i| row("+I", i)).collect();
+    // What is left are the last two rows, and one that comes when the index is there.
+    table.extend((0..198).rev().map(|i| row("-D", i)));
+    table.insert(300, row("+I", 49));
+    let result = results(&all, true, &input, &table.join("\n")).unwrap();
+    assert_eq!(result, "[48, 49, 49] | [48, 49, 49]");
+}
+
+#[test]
 fn accumulators_are_shared_and_small() {
     let input = schema("v BIGINT NOT NULL");
     let all = calls(&input, &[(Kind::Count, &[]), (Kind::Count, &[0]), (Kind::Sum, &[0]), (Kind::Avg, &[0])]);
