@@ -1,6 +1,8 @@
 //! Gathers the rows that deltas may match: those of their keys in the other input, a bounded chunk at a time.
 //!
-//! Many deltas of a batch have few keys, and those of one key the same candidates: these are decoded once a chunk.
+//! Many deltas of a batch have few keys, and those of one key the same candidates. Of keys with few rows these are decoded once a
+//! chunk; those of keys with many (all rows, in a join without keys) are cut into the same segments for each delta, and decoded
+//! once a batch.
 
 use super::probe::{Reach, Rules};
 use super::side::JoinSide;
@@ -14,6 +16,8 @@ const CHUNK_ROWS: usize = if cfg!(test) { 5 } else { 2048 };
 const CHUNK_BYTES: usize = 4 << 20;
 /// An update of a key with more rows on the other side is taken apart.
 const UPDATE_ROWS_MAX: u32 = if cfg!(test) { 3 } else { 512 };
+/// The rows of a key that has more on the other side fill chunks of their own.
+const SHARED_ROWS_MAX: u32 = if cfg!(test) { 4 } else { 512 };
 /// Keys that are looked up together.
 const GROUP: usize = 32;
 /// Bags that are remembered for the time of a chunk; a power of two.
@@ -56,8 +60,19 @@ pub(super) struct Chunk<'a> {
     pub(super) rows: Vec<&'a [u8]>,
     /// How many results of the condition there are.
     pub(super) tests: usize,
+    /// What it is a part of, where its key has many rows in the other input: no other delta is in it then.
+    pub(super) segment: Option<Segment>,
     copies: usize,
     bytes: usize,
+}
+
+/// A part of a bag of many rows: each delta of its key goes through the same segments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment {
+    pub(super) delta: usize,
+    /// Where it begins.
+    pub(super) at: u32,
+    pub(super) rows: usize,
 }
 
 /// The candidates of a bag that stand in the chunk already.
@@ -116,6 +131,10 @@ pub(super) fn gather<'a>(rules: &Rules, work: &mut Work, other: &'a JoinSide) ->
             look_up(work, other, looked_up.clone(), &mut bags);
         }
         let bag = bags[at - looked_up.start];
+        let is_large = bag.is_some_and(|bag| bag.total() > SHARED_ROWS_MAX);
+        if is_large && !chunk.runs.is_empty() {
+            break;
+        }
         let delta = work.deltas[at];
         let part = work.cursor.part.unwrap_or_else(|| first_part(&delta, bag));
         let reach = rules.reach(&delta, part);
@@ -128,6 +147,9 @@ pub(super) fn gather<'a>(rules: &Rules, work: &mut Work, other: &'a JoinSide) ->
         }
         work.cursor.part = Some(part);
         let from = chunk.candidates.len();
+        if is_large && reach == Reach::Rows {
+            chunk.segment = Some(Segment { delta: at, at: work.cursor.at, rows: 0 });
+        }
         let mut run =
             Run { delta: at, part, from, n: 0, tests: chunk.tests, found: work.cursor.found, closes: true };
         match (reach, bag) {
@@ -153,6 +175,9 @@ pub(super) fn gather<'a>(rules: &Rules, work: &mut Work, other: &'a JoinSide) ->
             _ => {}
         }
         run.n = chunk.candidates.len() - from;
+        if let Some(segment) = &mut chunk.segment {
+            segment.rows = run.n;
+        }
         chunk.tests += if part == Part::Both { 2 * run.n } else { run.n };
         chunk.runs.push(run);
         if run.closes {
@@ -162,6 +187,9 @@ pub(super) fn gather<'a>(rules: &Rules, work: &mut Work, other: &'a JoinSide) ->
                 part: split.then_some(Part::Plus),
                 ..Cursor::default()
             };
+        }
+        if is_large {
+            break;
         }
     }
     chunk

@@ -4,7 +4,7 @@
 //! order of the deltas. An update whose key has few rows on the other side is joined in one go, so that what it changes comes out as
 //! `-U` and `+U` of each result; else as what went and then what came.
 
-use super::gather::{Candidate, Chunk, Run, gather};
+use super::gather::{Candidate, Chunk, Run, Segment, gather};
 use super::results::Joining;
 use super::side::JoinSide;
 use super::work::{Delta, Part, Work};
@@ -105,10 +105,24 @@ pub(super) fn step(
     other: &mut JoinSide,
 ) -> Result<Option<ChangeBatch>> {
     let chunk = gather(rules, work, other);
-    let Chunk { runs, candidates, rows, tests, .. } = chunk;
+    let Chunk { runs, candidates, rows, tests, segment, .. } = chunk;
     let decoded = rows.len();
     let codec = &plan.side(work.side.other()).codec;
-    let columns = if rows.is_empty() { Vec::new() } else { codec.decode(rows)? };
+    let known =
+        segment.and_then(|segment| work.segments.get(&work.keys.keys[key_of(work, segment)], segment));
+    let columns = match known {
+        Some(columns) => columns,
+        None if rows.is_empty() => Vec::new(),
+        None => {
+            let bytes = rows.iter().map(|row| row.len()).sum();
+            let columns = codec.decode(rows)?;
+            if let Some(segment) = segment {
+                let key = work.keys.keys[key_of(work, segment)].clone();
+                work.segments.set(key, segment, &columns, bytes);
+            }
+            columns
+        }
+    };
     let passed = match &plan.condition {
         Some(condition) if tests > 0 => {
             let (own_at, other_at) = tested(&work.deltas, &runs, &candidates, tests);
@@ -132,6 +146,10 @@ pub(super) fn step(
         }
     }
     results.put_out(plan, work.side, &work.columns, &columns)
+}
+
+fn key_of(work: &Work, segment: Segment) -> usize {
+    work.deltas[segment.delta].key as usize
 }
 
 /// Notes how many matches the row that came has.

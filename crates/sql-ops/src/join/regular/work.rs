@@ -1,8 +1,13 @@
 //! What a batch has changed, on its way to be joined.
 
+use super::gather::Segment;
 use crate::join::plan::{Keys, NONE, Side};
-use crate::row::EncodedRows;
+use crate::row::{EncodedRows, RowBytes};
 use arrow::array::ArrayRef;
+use std::collections::BTreeMap;
+
+/// How many bytes of decoded rows are kept for the deltas of a batch.
+const SEGMENTS_BYTES_MAX: usize = 32 << 20;
 
 /// A row that came, went, or was replaced by another of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +64,34 @@ pub(super) struct Work {
     pub(super) keys: Keys,
     pub(super) deltas: Vec<Delta>,
     pub(super) cursor: Cursor,
+    pub(super) segments: Segments,
+}
+
+/// The decoded rows of the other input for one key, if it has many. They do not change while the work lasts.
+#[derive(Default)]
+pub(super) struct Segments {
+    key: RowBytes,
+    /// By where they begin, with their number of rows.
+    columns: BTreeMap<u32, (usize, Vec<ArrayRef>)>,
+    bytes: usize,
+}
+
+impl Segments {
+    pub(super) fn get(&self, key: &RowBytes, segment: Segment) -> Option<Vec<ArrayRef>> {
+        let (rows, columns) = self.columns.get(&segment.at).filter(|_| self.key == *key)?;
+        (*rows == segment.rows).then(|| columns.clone())
+    }
+
+    /// Keeps what was decoded of so many bytes, as long as all of it is not too much.
+    pub(super) fn set(&mut self, key: RowBytes, segment: Segment, columns: &[ArrayRef], bytes: usize) {
+        if self.key != key {
+            *self = Segments { key, ..Segments::default() };
+        }
+        if self.bytes + bytes <= SEGMENTS_BYTES_MAX {
+            self.bytes += bytes;
+            self.columns.insert(segment.at, (segment.rows, columns.to_vec()));
+        }
+    }
 }
 
 /// How far a work has come.
@@ -85,7 +118,16 @@ impl Work {
         keys: Keys,
         deltas: Vec<Delta>,
     ) -> Self {
-        Work { side, now, columns, encoded, keys, deltas, cursor: Cursor::default() }
+        Work {
+            side,
+            now,
+            columns,
+            encoded,
+            keys,
+            deltas,
+            cursor: Cursor::default(),
+            segments: Segments::default(),
+        }
     }
 
     pub(super) fn is_done(&self) -> bool {

@@ -244,7 +244,7 @@ fn choices() -> impl Strategy<Value = Vec<(bool, Vec<Choice>)>> {
     let key = prop::option::weighted(0.9, 0..4i64);
     let value = prop::option::weighted(0.9, 0..4i64);
     let choice = (any::<u8>(), 0..100usize, key, value);
-    prop::collection::vec((any::<bool>(), prop::collection::vec(choice, 1..8)), 1..16)
+    prop::collection::vec((any::<bool>(), prop::collection::vec(choice, 1..10)), 1..16)
 }
 
 proptest! {
