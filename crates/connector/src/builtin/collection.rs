@@ -17,17 +17,30 @@ use std::task::Waker;
 /// collection. Positions are row numbers: a job must be restored with the same collection.
 pub struct CollectionSource<T> {
     rows: Arc<Records<T>>,
+    batch_rows: usize,
 }
 
 impl<T: Record + Sync> CollectionSource<T> {
     /// Rows without event times.
     pub fn new(rows: impl IntoIterator<Item = T>) -> Self {
-        CollectionSource { rows: Arc::new(Records::untimed(rows.into_iter().collect())) }
+        Self::of(Records::untimed(rows.into_iter().collect()))
     }
 
     /// Rows with their event times.
     pub fn timed(rows: impl IntoIterator<Item = (T, Timestamp)>) -> Self {
-        CollectionSource { rows: Arc::new(rows.into_iter().collect()) }
+        Self::of(rows.into_iter().collect())
+    }
+
+    fn of(rows: Records<T>) -> Self {
+        CollectionSource { rows: Arc::new(rows), batch_rows: super::batch_rows::<T>() }
+    }
+
+    /// At most so many rows in a batch: one where rows are whole batches themselves. By default what fits into 64 KiB, but 64 at
+    /// least and 4096 at most.
+    #[must_use]
+    pub fn batch_rows(mut self, rows: u32) -> Self {
+        self.batch_rows = rows.max(1) as usize;
+        self
     }
 
     fn shares(&self, parallelism: u32) -> Vec<Vec<Split>> {
@@ -90,12 +103,14 @@ impl<T: Record + Sync> Source for CollectionSource<T> {
 
     fn reader(&self, context: ReaderContext) -> Result<Box<dyn SourceReader<T>>> {
         let (rows, waker) = (self.rows.clone(), context.waker);
-        Ok(Box::new(Reader { rows, parts: VecDeque::new(), complete: false, waker }))
+        let batch_rows = self.batch_rows as u64;
+        Ok(Box::new(Reader { rows, batch_rows, parts: VecDeque::new(), complete: false, waker }))
     }
 }
 
 struct Reader<T> {
     rows: Arc<Records<T>>,
+    batch_rows: u64,
     parts: VecDeque<Part>,
     complete: bool,
     waker: Waker,
@@ -129,7 +144,7 @@ impl<T: Record + Sync> SourceReader<T> for Reader<T> {
 
     fn poll(&mut self, _context: &mut PollContext, out: &mut dyn SourceOutput<T>) -> Result<ReaderStatus> {
         if let Some(part) = self.parts.front_mut() {
-            let stop = part.end.min(part.next + super::batch_rows::<T>() as u64);
+            let stop = part.end.min(part.next + self.batch_rows);
             // Checked against the collection when the split was added.
             let range = part.next as usize..stop as usize;
             part.next = stop;

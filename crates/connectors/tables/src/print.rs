@@ -101,3 +101,62 @@ impl TableSink for PrintTable {
         Ok(Box::new(if self.to_stderr { lines.to_stderr() } else { lines }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Table, writer_context};
+    use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringViewArray};
+    use flugs_batch::Records;
+    use flugs_sql_types::LogicalType::{self, Int};
+    use flugs_types::{RowKind, SubtaskId};
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_row_is_a_line_with_its_kind_and_the_writers_prefix() {
+        let ids: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
+        let names: ArrayRef = Arc::new(StringViewArray::from(vec!["a", "b c"]));
+        let rows = RecordBatch::try_from_iter([("id", ids), ("name", names)]).unwrap();
+        let rows = ChangeBatch::new(rows, &[RowKind::Insert, RowKind::UpdateBefore]).unwrap();
+        for (identifier, parallelism, want) in [
+            ("", 1, "+I[1, a]\n-U[null, b c]\n"),
+            ("", 2, "1> +I[1, a]\n1> -U[null, b c]\n"),
+            ("x", 2, "x:1> +I[1, a]\nx:1> -U[null, b c]\n"),
+        ] {
+            let paper = Paper::default();
+            let table = PrintTable { identifier: identifier.to_owned(), to_stderr: false, parallelism: None };
+            let sink = table.lines().to_writer(paper.clone());
+            let context = flugs_connector::WriterContext {
+                subtask: SubtaskId::new(0, parallelism),
+                ..writer_context(1)
+            };
+            let mut writer = sink.writer(context, Vec::new()).unwrap();
+            writer.write(Records::untimed(vec![rows.clone()])).unwrap();
+            assert_eq!(String::from_utf8(paper.0.lock().unwrap().clone()).unwrap(), want);
+        }
+        let columns = [("id", Int), ("name", LogicalType::STRING)];
+        let table = Table::new("print", &columns, &[("sink.parallelism", "1"), ("standard-error", "true")]);
+        let sink = table.sink().unwrap();
+        assert_eq!(sink.parallelism(), Some(1));
+        assert_eq!(sink.changelog_mode(ChangelogMode::Retract), ChangelogMode::Retract);
+        assert!(table.source().is_err());
+        let black = Table::new("blackhole", &columns, &[]);
+        assert_eq!(black.sink().unwrap().changelog_mode(ChangelogMode::Retract), ChangelogMode::Upsert);
+        assert!(black.source().err().unwrap().to_string().contains("cannot be read"));
+    }
+}
