@@ -6,6 +6,7 @@
 //! grows, each of its chunks splits in two, so that a row touches little of it.
 
 use super::accumulate::{Selection, true_mask};
+use super::distinct_set::{Chunk, Numbers};
 use super::layout::View;
 use super::state::States;
 use super::varying::{counts, pick};
@@ -14,20 +15,16 @@ use arrow::array::{ArrayRef, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
 use flugs_state::{PaneTable, SnapshotTable};
 use flugs_types::{Error, Result};
-use std::collections::BTreeMap;
-
-/// How often each row is there, or a bit for each filter.
-type Set = BTreeMap<RowBytes, i64>;
 
 /// About how many rows a chunk has.
-const CHUNK_ROWS: u64 = 64;
+const CHUNK_ROWS: u64 = 128;
 /// A group's set has at most two to the power of this chunks.
 const LEVEL_MAX: u32 = 12;
 /// The bits of a view's word that hold the number of rows; those above hold the level.
 const ROWS_BITS: u32 = 56;
 
 /// The sets of all groups and views: by view and chunk, then by group.
-pub(super) type DistinctTable = PaneTable<RowBytes, (u16, u16), Set>;
+pub(super) type DistinctTable = PaneTable<RowBytes, (u16, u16), Chunk>;
 
 /// Where sets are kept.
 pub(super) enum Sets<'a> {
@@ -120,7 +117,7 @@ impl Touch<'_> {
                 let (key, hash) = (&keys[place.group], hashes[place.group]);
                 let chunk = encoded.hash(row) as u16 & mask(level(*word));
                 let pane = (place.at as u16, chunk);
-                let set = table.pane_mut(pane).get_or_insert_hashed(hash, key, Set::new);
+                let set = table.pane_mut(pane).get_or_insert_hashed(hash, key, Chunk::default);
                 let before = set.len() as u64;
                 self.touch(set, bytes, sign, passes, mark);
                 let after = set.len() as u64;
@@ -145,7 +142,7 @@ impl Touch<'_> {
 
     fn touch(
         &mut self,
-        set: &mut Set,
+        set: &mut impl Numbers,
         bytes: &[u8],
         sign: i64,
         passes: impl Fn(usize) -> bool,
@@ -155,7 +152,7 @@ impl Touch<'_> {
         if self.bits {
             let wanted =
                 filters.filter(|filter| passes(*filter)).fold(0i64, |bits, filter| bits | 1 << filter);
-            let seen = set.entry(RowBytes::new(bytes)).or_insert(0);
+            let seen = set.number(RowBytes::new(bytes));
             let new = wanted & !*seen;
             *seen |= new;
             (0..self.view.filters.len()).filter(|filter| new >> filter & 1 == 1).for_each(mark);
@@ -173,13 +170,13 @@ impl Touch<'_> {
 }
 
 /// Changes a row's count; says whether it came to be there, or ceased to.
-fn add(set: &mut Set, key: RowBytes, by: i64) -> bool {
-    let count = set.entry(key.clone()).or_insert(0);
+fn add(set: &mut impl Numbers, key: RowBytes, by: i64) -> bool {
+    let count = set.number(key.clone());
     let before = *count;
     *count = count.wrapping_add(by);
     let after = *count;
     if after == 0 {
-        set.remove(&key);
+        set.remove_row(&key);
     }
     (before > 0) != (after > 0)
 }
@@ -216,9 +213,9 @@ fn split(table: &mut DistinctTable, view: u16, hash: u64, key: &RowBytes, level:
             let bytes = &row[..row.len() - suffix.min(row.len())];
             crate::row::row_hash(bytes) as u16 & 1 << level != 0
         };
-        let (high, low): (Set, Set) = set.into_iter().partition(|(row, _)| moves(row));
+        let (high, low) = set.split(moves);
         for (chunk, set) in [(chunk, low), (chunk | 1 << level, high)] {
-            if !set.is_empty() {
+            if set.len() > 0 {
                 table.pane_mut((view, chunk)).insert(key.clone(), set);
             }
         }

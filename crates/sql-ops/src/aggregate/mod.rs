@@ -12,6 +12,7 @@ mod accumulate;
 mod bundle;
 mod call;
 mod distinct;
+mod distinct_set;
 mod engine;
 mod expand;
 mod group;
