@@ -90,6 +90,19 @@ impl Calls {
         Ok(Calls { sets, placed, columns, schema: Arc::new(schema.clone()), len: spec.calls.len() })
     }
 
+    /// Whether no result depends on rows that are behind its own row and not equal to it in order.
+    pub(super) fn look_back(&self) -> bool {
+        let ends_here = |frame: Frame| matches!(frame.end, FrameBound::CurrentRow | FrameBound::Preceding(_));
+        let looks_back = |placed: &Placed| match placed.function {
+            WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => true,
+            WindowKind::Lag { offset } => offset >= 0,
+            WindowKind::Lead { offset } => offset <= 0,
+            WindowKind::NthValue { .. } => ends_here(placed.frame),
+            _ => false,
+        };
+        self.sets.iter().all(|set| ends_here(set.frame)) && self.placed.iter().all(looks_back)
+    }
+
     /// What aggregates need of these rows.
     pub(super) fn arguments(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let columns = self.columns.iter().map(|column| rows.column(*column).clone()).collect();

@@ -5,6 +5,7 @@
 
 use super::Mode;
 use super::calls::{Calls, Placed};
+use super::history::NONE;
 use super::places::{Segment, distances};
 use super::script::Script;
 use super::spec::{FrameBound, FrameUnit, OverMode, OverSpec};
@@ -50,6 +51,19 @@ struct Touched {
     hash: u64,
     /// Rows that have gone.
     gone: Vec<Stored>,
+    /// The first order of a row that has come or gone.
+    first: Option<RowBytes>,
+}
+
+/// A partition that is evaluated together with others.
+struct Part {
+    hash: u64,
+    key: RowBytes,
+    /// Its rows among those of all.
+    rows: Range<usize>,
+    /// The first of its rows whose results may be others now, and the place of these among all that are made.
+    from: usize,
+    results: Range<usize>,
 }
 
 /// See the module.
@@ -123,12 +137,15 @@ impl Changing {
         }
         let touched = &mut self.touched;
         let place = *self.places.entry(key).or_insert_with_key(|key| {
-            touched.push(Touched { key: key.clone(), hash, gone: Vec::new() });
+            touched.push(Touched { key: key.clone(), hash, gone: Vec::new(), first: None });
             touched.len() - 1
         });
-        let gone = &mut touched[place].gone;
+        let Touched { gone, first, .. } = &mut touched[place];
         gone.append(&mut expired);
         let (order, row) = (self.orders.rows().to_key(row), self.rows.rows().to_key(row));
+        if first.as_ref().is_none_or(|first| *first > order) {
+            *first = Some(order.clone());
+        }
         if kind.is_addition() {
             // A row that has gone and comes again is the same, at another place perhaps.
             let again = gone.iter().position(|stored| stored.row == row && !stored.results.is_empty());
@@ -146,28 +163,16 @@ impl Changing {
     /// Evaluates partitions that were touched, and gives what has changed.
     fn give_touched(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         loop {
-            let mut chunk = Vec::new();
-            let mut count = 0;
-            while count < OUTPUT_ROWS
-                && let Some(touched) = self.touched.get_mut(self.given)
+            let mut parts: Vec<Part> = Vec::new();
+            while parts.last().is_none_or(|part| part.rows.end < OUTPUT_ROWS)
+                && let Some(part) = self.next_part(parts.last())
             {
-                self.given += 1;
-                for stored in touched.gone.drain(..).filter(|stored| !stored.results.is_empty()) {
-                    self.outgoing.push_parts(RowKind::Delete, [&stored.row, &stored.results]);
-                }
-                let (hash, key) = (touched.hash, std::mem::take(&mut touched.key));
-                match self.partitions.get_hashed(hash, &key).map_or(0, |partition| partition.rows.len()) {
-                    0 => drop(self.partitions.remove_hashed(hash, &key)),
-                    n => {
-                        chunk.push((hash, key, count..count + n));
-                        count += n;
-                    }
-                }
+                parts.extend(part);
             }
             let done = self.given == self.touched.len();
-            if !chunk.is_empty() {
-                let results = self.evaluate(&chunk, count)?;
-                self.compare(&chunk, &results);
+            if !parts.is_empty() {
+                let results = self.evaluate(&parts)?;
+                self.compare(&parts, &results);
             }
             if (done || self.outgoing.len() >= OUTPUT_ROWS) && !self.outgoing.send(out)? {
                 return Ok(Progress::More);
@@ -181,37 +186,58 @@ impl Changing {
         }
     }
 
-    /// The results of the rows of these partitions, one partition after the other.
-    fn evaluate(&self, chunk: &[(u64, RowBytes, Range<usize>)], count: usize) -> Result<EncodedRows> {
-        let partition =
-            |(hash, key, _): &(u64, RowBytes, Range<usize>)| self.partitions.get_hashed(*hash, key);
-        let partitions: Vec<&Partition> = chunk.iter().filter_map(partition).collect();
+    /// The next partition that was touched, behind `last`; `Some(None)` of one of which no row is left.
+    fn next_part(&mut self, last: Option<&Part>) -> Option<Option<Part>> {
+        let touched = self.touched.get_mut(self.given)?;
+        self.given += 1;
+        for stored in touched.gone.drain(..).filter(|stored| !stored.results.is_empty()) {
+            self.outgoing.push_parts(RowKind::Delete, [&stored.row, &stored.results]);
+        }
+        let (hash, key) = (touched.hash, std::mem::take(&mut touched.key));
+        let (rows, results) = last.map_or((0, 0), |last| (last.rows.end, last.results.end));
+        let Some(partition) = self.partitions.get_hashed(hash, &key).filter(|p| !p.rows.is_empty()) else {
+            self.partitions.remove_hashed(hash, &key);
+            return Some(None);
+        };
+        let n = partition.rows.len();
+        let from = match touched.first.take().filter(|_| self.calls.look_back()) {
+            Some(first) => n - partition.rows.range((first, 0)..).count(),
+            None => 0,
+        };
+        Some(Some(Part { hash, key, rows: rows..rows + n, from, results: results..results + n - from }))
+    }
+
+    /// The results of the rows of these partitions that may be others now, one partition after the other.
+    fn evaluate(&self, parts: &[Part]) -> Result<EncodedRows> {
+        let partition = |part: &Part| self.partitions.get_hashed(part.hash, &part.key);
+        let partitions: Vec<&Partition> = parts.iter().filter_map(partition).collect();
+        let count = parts.last().map_or(0, |last| last.rows.end);
         let stored = partitions.iter().flat_map(|partition| partition.rows.values());
         let columns = self.rows.codec().decode(stored.map(|stored| stored.row.as_slice()))?;
         let rows = record_batch(&self.input, columns, count)?;
         let measured = self.measured.map(|(column, descending)| distances(rows.column(column), descending));
         let measured = measured.transpose()?;
-        let segments: Vec<(Range<usize>, Segment)> = partitions
+        let segments: Vec<(&Part, Segment)> = partitions
             .iter()
-            .zip(chunk)
-            .map(|(partition, (.., of))| {
+            .zip(parts)
+            .map(|(partition, part)| {
                 let mut segment = Segment::new(partition.rows.keys().map(|(order, _)| order.as_slice()));
                 if let Some(values) = &measured {
-                    segment.values = values[of.clone()].to_vec();
+                    segment.values = values[part.rows.clone()].to_vec();
                 }
-                (of.clone(), segment)
+                (part, segment)
             })
             .collect();
         let mut results: Vec<Option<ArrayRef>> = vec![None; self.calls.len];
         let arguments = self.calls.arguments(&rows)?;
         for set in &self.calls.sets {
             let mut script = Script::default();
-            for (of, segment) in &segments {
+            for (part, segment) in &segments {
                 let mut walk = script.walk(0, 0);
-                for row in 0..segment.len() {
+                for row in part.from..segment.len() {
                     let frame = segment.frame(set.frame, row);
                     walk.move_to(frame.start as u64, frame.end as u64, |number| {
-                        (of.start + number as usize) as u32
+                        (part.rows.start + number as usize) as u32
                     });
                     walk.result();
                 }
@@ -224,21 +250,21 @@ impl Changing {
             results[placed.call] = Some(place(placed, &segments, &rows)?);
         }
         let results: Vec<ArrayRef> = results.into_iter().flatten().collect();
-        self.results.encode(&results, count)
+        self.results.encode(&results, parts.last().map_or(0, |last| last.results.end))
     }
 
     /// Gives the rows whose results are others than before, and notes these.
-    fn compare(&mut self, chunk: &[(u64, RowBytes, Range<usize>)], results: &EncodedRows) {
-        for (hash, key, of) in chunk {
+    fn compare(&mut self, parts: &[Part], results: &EncodedRows) {
+        for Part { hash, key, from, results: made, .. } in parts {
             if self.at_end {
                 let Some(partition) = self.partitions.remove_hashed(*hash, key) else { continue };
-                for (stored, at) in partition.rows.values().zip(of.clone()) {
+                for (stored, at) in partition.rows.values().zip(made.clone()) {
                     self.outgoing.push_parts(RowKind::Insert, [&stored.row, results.row(at)]);
                 }
                 continue;
             }
             let Some(partition) = self.partitions.get_mut_hashed(*hash, key) else { continue };
-            for (stored, at) in partition.rows.values_mut().zip(of.clone()) {
+            for (stored, at) in partition.rows.values_mut().skip(*from).zip(made.clone()) {
                 let new = results.row(at);
                 if stored.results.as_slice() == new {
                     continue;
@@ -258,24 +284,22 @@ impl Changing {
 }
 
 /// The results of a function of places.
-fn place(placed: &Placed, segments: &[(Range<usize>, Segment)], rows: &RecordBatch) -> Result<ArrayRef> {
+fn place(placed: &Placed, segments: &[(&Part, Segment)], rows: &RecordBatch) -> Result<ArrayRef> {
+    let affected = |(part, segment): &(&Part, Segment)| part.from..segment.len();
     let each = |f: &dyn Fn(&Segment, usize) -> usize| -> ArrayRef {
-        let of = segments
-            .iter()
-            .flat_map(|(_, segment)| (0..segment.len()).map(move |row| f(segment, row) as i64));
+        let of = segments.iter().flat_map(|of| affected(of).map(|row| f(&of.1, row) as i64));
         Arc::new(Int64Array::from_iter_values(of))
     };
     let share = |f: &dyn Fn(&Segment, usize) -> f64| -> ArrayRef {
-        let of = segments.iter().flat_map(|(_, segment)| (0..segment.len()).map(move |row| f(segment, row)));
+        let of = segments.iter().flat_map(|of| affected(of).map(|row| f(&of.1, row)));
         Arc::new(Float64Array::from_iter_values(of))
     };
     let found = |f: &dyn Fn(&Segment, usize) -> Option<usize>| {
-        let of = |(of, segment): &(Range<usize>, Segment)| -> Vec<u32> {
-            let place = |row| f(segment, row).map_or(super::history::NONE, |at| (of.start + at) as u32);
-            (0..segment.len()).map(place).collect()
-        };
-        let found: Vec<u32> = segments.iter().flat_map(of).collect();
-        pick(rows, &placed.arguments, &found)
+        let place =
+            |of: &(&Part, Segment), row| f(&of.1, row).map_or(NONE, |at| (of.0.rows.start + at) as u32);
+        let found = segments.iter().flat_map(|of| affected(of).map(move |row| place(of, row)));
+        let own = segments.iter().flat_map(|of| affected(of).map(|row| (of.0.rows.start + row) as u32));
+        pick(rows, &placed.arguments, &found.collect::<Vec<_>>(), &own.collect::<Vec<_>>())
     };
     let shifted = |row: usize, by: i64, segment: &Segment| {
         let at = i64::try_from(row).ok()?.checked_add(by)?;
@@ -358,7 +382,7 @@ impl Mode for Changing {
         }
         let mut keys: Vec<RowBytes> = self.partitions.iter().map(|(key, _)| key.clone()).collect();
         keys.sort_unstable();
-        let touched = |key: RowBytes| Touched { hash: hash_key(&key), key, gone: Vec::new() };
+        let touched = |key: RowBytes| Touched { hash: hash_key(&key), key, gone: Vec::new(), first: None };
         self.touched = keys.into_iter().map(touched).collect();
         self.give_touched(out)
     }

@@ -8,6 +8,7 @@ use crate::row::RowBytes;
 use flugs_derive::Data;
 use flugs_sql_types::WindowKind;
 use flugs_types::Timestamp;
+use std::collections::VecDeque;
 
 /// The mark of a row that has passed, among those that pass now.
 pub(super) const PASSED: u32 = 1 << 31;
@@ -31,9 +32,9 @@ pub(super) struct FrameState {
 #[data(crate = "flugs_batch")]
 pub(super) struct History {
     /// By time, those of one time as they came.
-    pub(super) waiting: Vec<Timed>,
+    pub(super) waiting: VecDeque<Timed>,
     /// The last rows that have passed.
-    kept: Vec<Timed>,
+    kept: VecDeque<Timed>,
     /// How many have passed.
     passed: u64,
     /// Time, rank and dense rank of the last one.
@@ -85,11 +86,19 @@ impl Passing {
 impl History {
     /// Adds a row that waits.
     pub(super) fn wait(&mut self, row: Timed) {
+        if self.waiting.back().is_none_or(|(time, _)| *time <= row.0) {
+            return self.waiting.push_back(row);
+        }
         let at = self.waiting.partition_point(|(time, _)| *time <= row.0);
         self.waiting.insert(at, row);
     }
 
-    /// When rows before this one are the last that any frame has: the time of the last row that has passed.
+    /// Whether no row has passed yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.passed == 0
+    }
+
+    /// The time of the last row that has passed.
     pub(super) fn last_time(&self) -> i64 {
         self.last.0
     }
@@ -108,23 +117,18 @@ impl History {
                 .map(|set| FrameState { state: set.aggregator.new_state(), from: 0, to: 0 })
                 .collect();
         }
-        let waiting = std::mem::take(&mut self.waiting);
-        let (rows, rest) = waiting.split_at(count);
+        let rows: Vec<Timed> = self.waiting.drain(..count).collect();
         let first = passing.rows.len() as u32;
         for (at, set) in calls.sets.iter().enumerate() {
             let frame = &mut self.frames[at];
             passing.states[at].push(std::mem::take(&mut frame.state));
-            let lookup = Lookup { kept: &self.kept, rows, passed: self.passed, first };
+            let lookup = Lookup { kept: &self.kept, rows: &rows, passed: self.passed, first };
             let mut walk = passing.scripts[at].walk(frame.from, frame.to);
             lookup.walk(set.frame, &mut walk, &mut passing.former);
             (frame.from, frame.to) = walk.frame();
         }
-        self.place(calls, rows, first, passing);
-        passing.rows.extend(rows.iter().map(|(_, row)| row.clone()));
-        self.passed += count as u64;
-        self.kept.extend_from_slice(rows);
-        self.trim(calls);
-        self.waiting = rest.to_vec();
+        self.place(calls, &rows, first, passing);
+        self.keep(calls, rows, passing);
     }
 
     /// The results of functions of places.
@@ -156,22 +160,29 @@ impl History {
         }
     }
 
-    /// Lets go of rows that no frame needs any more, once they are half of what is kept.
-    fn trim(&mut self, calls: &Calls) {
+    /// Hands on the rows that pass, and keeps those that are needed again; lets go of others once they are half of what is kept.
+    fn keep(&mut self, calls: &Calls, rows: Vec<Timed>, passing: &mut Passing) {
+        let passed = self.passed + rows.len() as u64;
         let lags = calls.placed.iter().filter_map(|placed| match placed.function {
-            WindowKind::Lag { offset } => Some(self.passed.saturating_sub(offset as u64)),
+            WindowKind::Lag { offset } => Some(passed.saturating_sub(offset as u64)),
             _ => None,
         });
         let frames = calls.sets.iter().zip(&self.frames).map(|(set, frame)| match set.frame.start {
             FrameBound::UnboundedPreceding => frame.to,
             _ => frame.from,
         });
-        let needed = lags.chain(frames).min().unwrap_or(self.passed).min(self.passed);
-        let kept_from = self.passed - self.kept.len() as u64;
-        let unneeded = needed.saturating_sub(kept_from) as usize;
+        let needed = lags.chain(frames).min().unwrap_or(passed).min(passed);
+        let unneeded = needed.saturating_sub(self.passed - self.kept.len() as u64) as usize;
         if unneeded * 2 >= self.kept.len() {
-            self.kept.drain(..unneeded);
+            self.kept.drain(..unneeded.min(self.kept.len()));
         }
+        for (number, (time, row)) in (self.passed..).zip(rows) {
+            if number >= needed || !self.kept.is_empty() {
+                self.kept.push_back((time, row.clone()));
+            }
+            passing.rows.push(row);
+        }
+        self.passed = passed;
     }
 }
 
@@ -185,7 +196,7 @@ fn next_ranks(last: (i64, u64, u64), time: i64, number: u64) -> (i64, u64, u64) 
 
 /// Rows by their numbers.
 struct Lookup<'a> {
-    kept: &'a [Timed],
+    kept: &'a VecDeque<Timed>,
     /// Those that pass now ...
     rows: &'a [Timed],
     /// ... the first of which has this number, ...

@@ -83,7 +83,8 @@ pub enum OverMode {
     /// which they come is one. Frames and functions are those of [`OverMode::EventTime`]; distances of `RANGE` are microseconds.
     ProcessingTime,
     /// By any columns, over any input (`-U` and `-D` with the row as it was): results are updated as rows come and go. All rows are
-    /// kept.
+    /// kept, and a bundle that touches a partition costs a look at all of its rows; results are made anew from the first row on that
+    /// came or went, or of all rows where a frame or function looks ahead.
     Changing,
     /// By any columns, over a bounded input: results come once, at its end, as inserts.
     Bounded,

@@ -90,10 +90,7 @@ impl Timed {
             self.partitions.get_or_insert_hashed(self.keys.rows().hash(row), &key, History::default);
         let former = next_time(history, self.horizon);
         if let Some(expiry) = &mut self.expiry {
-            if history.waiting.is_empty()
-                && !history.frames.is_empty()
-                && expiry.is_over(history.touched, now)
-            {
+            if history.waiting.is_empty() && !history.is_new() && expiry.is_over(history.touched, now) {
                 expiry.count();
                 *history = History::default();
             }
@@ -177,7 +174,8 @@ impl Timed {
                 Places::Numbers(numbers) => Arc::new(Int64Array::from(numbers)),
                 Places::Rows(mut found) => {
                     found.iter_mut().for_each(place);
-                    pick(&rows, &placed.arguments, &found)?
+                    let own: Vec<u32> = (0..count as u32).collect();
+                    pick(&rows, &placed.arguments, &found, &own)?
                 }
             });
         }
@@ -187,8 +185,8 @@ impl Timed {
     }
 }
 
-/// The values of the first argument in these rows, and those of the second, or NULL, where there is none.
-pub(super) fn pick(rows: &RecordBatch, arguments: &[usize], found: &[u32]) -> Result<ArrayRef> {
+/// The values of the first argument in the rows that were found; where there is none, those of the second in the `own` ones, or NULL.
+pub(super) fn pick(rows: &RecordBatch, arguments: &[usize], found: &[u32], own: &[u32]) -> Result<ArrayRef> {
     let wrong = |e| Error::bug("a function looks at a row that is not there").caused_by(e);
     let [value, default @ ..] = arguments else {
         return Err(Error::bug("a function that looks at other rows has no argument"));
@@ -204,17 +202,17 @@ pub(super) fn pick(rows: &RecordBatch, arguments: &[usize], found: &[u32]) -> Re
     let default = rows.column(*default);
     let places: Vec<(usize, usize)> = found
         .iter()
-        .enumerate()
-        .map(|(at, row)| if *row == NONE { (1, at) } else { (0, *row as usize) })
+        .zip(own)
+        .map(|(row, own)| if *row == NONE { (1, *own as usize) } else { (0, *row as usize) })
         .collect();
     interleave(&[value, default], &places).map_err(wrong)
 }
 
 /// When a partition is to be looked at again: a row may pass, or all rows have left all frames.
 fn next_time(history: &History, horizon: Option<u64>) -> Option<i64> {
-    match history.waiting.first() {
+    match history.waiting.front() {
         Some((time, _)) => Some(*time),
-        None if history.frames.is_empty() => None,
+        None if history.is_new() => None,
         None => horizon.map(|horizon| history.last_time().saturating_add_unsigned(horizon)),
     }
 }

@@ -25,7 +25,7 @@ struct Kept {
     /// When it changed last, where it expires.
     touched: Timestamp,
     /// The bundle that changed it last, and its place among the changes of that; not stored.
-    bundle: u32,
+    bundle: u64,
     place: u32,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Last {
     last: KeyedTable<RowBytes, Kept>,
     expiry: Option<Expiry>,
     clock: Arc<dyn Clock>,
-    bundle: u32,
+    bundle: u64,
     changes: Vec<Change>,
     outgoing: Outgoing,
 }
@@ -88,7 +88,7 @@ impl Last {
             self.rows.encode(batch)?;
         }
         // 0 is of keys that were restored.
-        self.bundle = self.bundle.checked_add(1).unwrap_or(1);
+        self.bundle += 1;
         let hashes = self.keys.rows().hashes();
         for start in (0..batch.len()).step_by(GROUP) {
             let end = batch.len().min(start + GROUP);
