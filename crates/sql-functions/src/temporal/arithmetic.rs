@@ -3,7 +3,7 @@
 //! Months end where the month ends: a month behind 31 January is the last of February. A day of an interval has 24 hours,
 //! also in a `TIMESTAMP_LTZ`, as in Flink. A `TIME` goes round at midnight.
 
-use super::civil::{DAY_S, add_months, date_of};
+use super::civil::{DAY_S, add_months, date_of, month_days};
 use super::units::Unit;
 use super::{DATETIME, INTERVAL, Scale, from_ticks, one_text, overflow, ticks};
 use crate::registry::{Category, FunctionRegistry};
@@ -93,6 +93,13 @@ impl Shift {
         Shift { months: i64::from(interval.months) * sign, nanos: nanos * i128::from(sign) }
     }
 
+    /// The ticks by which every datetime of this scale is moved; none where they differ or are too many.
+    fn ticks(self, scale: Scale) -> Option<i64> {
+        let nanos_per_tick = DAY_NS / i128::from(scale.per_day());
+        let same = self.months == 0 && scale != Scale::Time;
+        same.then(|| i64::try_from(self.nanos.div_euclid(nanos_per_tick)).ok())?
+    }
+
     /// A datetime of this scale moved; none where the result is out of range.
     fn apply(self, scale: Scale, t: i64) -> Option<i64> {
         let per_day = scale.per_day();
@@ -138,26 +145,27 @@ fn timestamp_add(call: &Call<'_>) -> Result<ArrayRef> {
     };
     let unit = Unit::parse(unit).map_err(to_datafusion)?;
     let counts = call.big_ints(1);
-    moved(call, 2, |row| Shift::of_units(unit, counts.any(row)))
+    moved(call, 2, 1, |row| Shift::of_units(unit, counts.any(row)))
 }
 
 fn move_by_interval(call: &Call<'_>, sign: i64) -> Result<ArrayRef> {
-    let intervals = call.array(1)?;
+    let intervals = call.raw(1);
+    let stride = usize::from(!call.is_constant(1));
     match intervals.data_type() {
         DataType::Interval(IntervalUnit::YearMonth) => {
             let months = intervals.as_primitive::<IntervalYearMonthType>().values();
-            moved(call, 0, |row| Ok(Shift { months: i64::from(months[row]) * sign, nanos: 0 }))
+            moved(call, 0, 1, |row| Ok(Shift { months: i64::from(months[row * stride]) * sign, nanos: 0 }))
         }
         _ => {
             let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().values();
-            moved(call, 0, |row| Ok(Shift::of_interval(intervals[row], sign)))
+            moved(call, 0, 1, |row| Ok(Shift::of_interval(intervals[row * stride], sign)))
         }
     }
 }
 
-/// The datetimes of an argument, each moved by its row's shift, in the type of the result.
-fn moved(call: &Call<'_>, argument: usize, shift: impl Fn(usize) -> Result<Shift>) -> Result<ArrayRef> {
-    let array = call.array(argument)?;
+/// The datetimes of argument `of`, each moved by its row's shift, which argument `by` says, in the type of the result.
+fn moved(call: &Call<'_>, of: usize, by: usize, shift: impl Fn(usize) -> Result<Shift>) -> Result<ArrayRef> {
+    let array = call.array(of)?;
     // A date that is moved by hours becomes a timestamp, and one of few digits one of more.
     let array = if array.data_type() == call.data_type() {
         array
@@ -166,6 +174,16 @@ fn moved(call: &Call<'_>, argument: usize, shift: impl Fn(usize) -> Result<Shift
     };
     let scale = Scale::of(call.data_type()).ok_or_else(|| planning_error("only datetimes are moved"))?;
     let values = ticks(&array);
+    if call.is_constant(by) && call.raw(by).is_valid(0) {
+        let shift = shift(0)?;
+        let moved = match shift.ticks(scale) {
+            Some(by) => {
+                values.try_unary(|t: i64| t.checked_add(by).ok_or_else(|| overflow(call.data_type())))?
+            }
+            None => values.try_unary(|t| shift.apply(scale, t).ok_or_else(|| overflow(call.data_type())))?,
+        };
+        return from_ticks(moved, call.data_type());
+    }
     let nulls = call.nulls();
     let mut results = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
@@ -214,11 +232,11 @@ fn months_between(a: i64, b: i64, per_day: i64) -> i64 {
     if a > b {
         return -months_between(b, a, per_day);
     }
-    let (day_a, day_b) = (a.div_euclid(per_day), b.div_euclid(per_day));
-    let (date_a, date_b) = (date_of(day_a), date_of(day_b));
+    let (date_a, date_b) = (date_of(a.div_euclid(per_day)), date_of(b.div_euclid(per_day)));
     let months = (date_b.year - date_a.year) * 12 + i64::from(date_b.month) - i64::from(date_a.month);
-    let there = (add_months(day_a, months), a.rem_euclid(per_day));
-    if there > (day_b, b.rem_euclid(per_day)) { months - 1 } else { months }
+    let there = date_a.day.min(month_days(date_b.year, date_b.month));
+    let over = (there, a.rem_euclid(per_day)) <= (date_b.day, b.rem_euclid(per_day));
+    if over { months } else { months - 1 }
 }
 
 fn overlaps(call: &Call<'_>) -> Result<ArrayRef> {

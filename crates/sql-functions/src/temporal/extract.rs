@@ -119,7 +119,17 @@ fn extract(unit: Unit, call: &Call<'_>, argument: usize) -> Result<ArrayRef> {
 
 /// Instants as local times of a zone, in the same ticks.
 pub(super) fn local_ticks(instants: &Int64Array, per_second: i64, offsets: &mut Offsets) -> Int64Array {
-    let local = |t: i64| t.wrapping_add(offsets.at(t.div_euclid(per_second)).wrapping_mul(per_second));
+    // Instants from `start` on have this offset, as many as `length` says.
+    let (mut start, mut length, mut offset) = (0, 0u64, 0);
+    let local = |t: i64| {
+        if t.wrapping_sub(start) as u64 >= length {
+            let known = offsets.around(t.div_euclid(per_second));
+            start = known.start.wrapping_mul(per_second);
+            length = (known.end - known.start).saturating_mul(per_second) as u64;
+            offset = offsets.at(known.start).wrapping_mul(per_second);
+        }
+        t.wrapping_add(offset)
+    };
     let values: Vec<i64> = instants.values().iter().copied().map(local).collect();
     Int64Array::new(values.into(), instants.nulls().cloned())
 }

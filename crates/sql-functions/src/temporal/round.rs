@@ -58,7 +58,9 @@ fn round(call: &Call<'_>, up: bool) -> Result<ArrayRef> {
         }
         Scale::Date if !whole_days => values,
         Scale::Date => values.unary(of_day),
-        Scale::Local(per_second) if !whole_days => round_ticks(&values, unit_ticks(unit, per_second), up),
+        Scale::Local(per_second) if !whole_days || unit == Unit::Day => {
+            round_ticks(&values, unit_ticks(unit, per_second), up)
+        }
         Scale::Local(_) => {
             values.try_unary(|t| of_day(t).checked_mul(per_day).ok_or_else(|| super::overflow(data_type)))?
         }

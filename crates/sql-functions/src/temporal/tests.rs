@@ -601,6 +601,8 @@ fn types_keep_what_they_can() {
     assert_eq!(of("localtime", &[]), "TIME(0) NOT NULL");
     assert_eq!(of("from_unixtime", &[BigInt.not_null()]), "STRING NOT NULL");
     assert_eq!(of("to_timestamp", &[T::STRING.not_null()]), "TIMESTAMP(3)");
+    assert_eq!(of("date_format", &[Timestamp(3).not_null(), T::STRING.not_null()]), "STRING NOT NULL");
+    assert_eq!(of("date_format", &[T::STRING.not_null(), T::STRING.not_null()]), "STRING");
 }
 
 proptest! {

@@ -56,7 +56,7 @@ pub(super) fn register(registry: &mut FunctionRegistry, clock: &Arc<dyn Clock>) 
             check_format(types)?;
             Ok(LogicalType::STRING)
         })
-        .nullable(),
+        .nullable_by(|types| types.kind(0).is_character()),
     );
     registry.define(
         define(

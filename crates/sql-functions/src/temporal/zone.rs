@@ -7,6 +7,7 @@ use super::civil::DAY_S;
 use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::{OffsetName, Tz};
 use flugs_types::{Error, Result};
+use std::ops::Range;
 
 /// A time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +190,19 @@ impl Offsets {
         look_up(&self.zone, &mut self.instants, instant_s, Zone::offset_at)
     }
 
+    /// Instants with the same offset around one.
+    pub(crate) fn around(&mut self, instant_s: i64) -> Range<i64> {
+        let start = instant_s - instant_s.rem_euclid(QUARTER_S);
+        if matches!(self.zone.0, Kind::Fixed(_)) {
+            return start..start.saturating_add(1_000_000_000);
+        }
+        self.at(instant_s);
+        if self.instants.start == start {
+            return start..start.saturating_add(QUARTER_S);
+        }
+        instant_s..instant_s.saturating_add(1)
+    }
+
     /// [`Zone::offset_at_local`].
     pub(crate) fn at_local(&mut self, local_s: i64) -> i64 {
         look_up(&self.zone, &mut self.locals, local_s, Zone::offset_at_local)
@@ -268,6 +282,11 @@ mod tests {
                 let at = i * 50_000 + i % 7;
                 assert_eq!(offsets.at(at), i64::from(zone.offset_at(at)), "{name} {at}");
                 assert_eq!(offsets.at_local(at), i64::from(zone.offset_at_local(at)), "{name} {at}");
+                let around = offsets.around(at);
+                assert!(around.contains(&at));
+                for end in [around.start, around.end - 1] {
+                    assert_eq!(zone.offset_at(end), zone.offset_at(at), "{name} {at}");
+                }
             }
         }
     }

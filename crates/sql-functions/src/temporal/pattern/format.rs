@@ -85,14 +85,20 @@ fn write_items(items: &[Item], dialect: Dialect, moment: &Moment, date: Date, ou
 
 /// A number with at least so many digits; the hot path of all formatting.
 fn pad(value: i64, digits: usize, out: &mut String) {
-    if digits == 2 && (0..100).contains(&value) {
-        let value = value as u8;
-        out.push(char::from(b'0' + value / 10));
-        out.push(char::from(b'0' + value % 10));
+    let mut buffer = [b'0'; 20];
+    if value < 0 || digits > buffer.len() {
+        // Writing to a string does not fail.
+        let _ = write!(out, "{value:0digits$}");
         return;
     }
-    // Writing to a string does not fail.
-    let _ = write!(out, "{value:0digits$}");
+    let (mut rest, mut start) = (value, buffer.len());
+    while rest > 0 {
+        start -= 1;
+        buffer[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let start = start.min(buffer.len() - digits.max(1));
+    out.push_str(str::from_utf8(&buffer[start..]).expect("digits are characters"));
 }
 
 fn write_number(field: Field, count: usize, dialect: Dialect, moment: &Moment, date: Date, out: &mut String) {
