@@ -1,8 +1,9 @@
 //! Joins of changing tables: regular, interval, temporal, lookup; and correlated table functions.
 //!
 //! The concatenation of two inputs is the columns of the left and then those of the right: join conditions and output columns are
-//! stated over it. State is kept by join key, so that the rows of a key meet in one subtask whatever the parallelism; a join
-//! without keys has one subtask.
+//! stated over it. State is kept by join key, so that the rows of a key meet in one subtask whatever the parallelism: before a join
+//! with state stands a [`ChangeEdge::by_key`](crate::edge::ChangeEdge::by_key) of each input's key columns, in the order of the
+//! specification. A join without keys has one subtask.
 
 mod attach;
 mod bag;

@@ -3,9 +3,10 @@
 use super::*;
 use crate::join::JoinKey;
 use crate::join::testing::{compare, concatenation};
-use crate::testing::{Compare, Driver, Folded, Step, changes, fold, replay, schema, text};
+use crate::testing::{Compare, Driver, DriverOptions, Folded, Step, changes, fold, replay, schema, text};
 use arrow::datatypes::Schema;
 use datafusion_expr::Operator as Op;
+use flugs_types::SubtaskId;
 use proptest::prelude::*;
 
 type Batches = Either<ChangeBatch, ChangeBatch>;
@@ -114,6 +115,24 @@ fn a_snapshot_of_another_interval_opens() {
     let mut driver = Driver::with(IntervalJoin::new(after.clone()), false, Some(snapshot)).unwrap();
     driver.push(right(&after, "+I | 1 | 7500 | 9")).unwrap();
     assert_eq!(driver.take_text(), "+I | 1 | 7000 | 0 | 1 | 7500 | 9\n+I | 1 | 8000 | 0 | 1 | 7500 | 9");
+}
+
+#[test]
+fn rows_go_with_their_keys_to_another_parallelism() {
+    let spec = spec(JoinType::Left, -50, 50, false);
+    let mut one = Driver::new(IntervalJoin::new(spec.clone())).unwrap();
+    let rows: String = (0..60).map(|i| format!("+I | {i} | {} | 0\n", i % 7)).collect();
+    one.push(left(&spec, &rows)).unwrap();
+    let snapshot = one.snapshot().unwrap();
+    let mut unmet = 0;
+    for index in 0..3 {
+        let (subtask, snapshots) = (SubtaskId::new(index, 3), vec![snapshot.clone()]);
+        let options = DriverOptions { subtask, snapshots, ..DriverOptions::default() };
+        let mut part = Driver::open(IntervalJoin::new(spec.clone()), options).unwrap();
+        part.end().unwrap();
+        unmet += part.take_text().lines().count();
+    }
+    assert_eq!(unmet, 60);
 }
 
 type Row = (Option<i64>, i64, Option<i64>);

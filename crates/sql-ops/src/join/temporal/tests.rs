@@ -3,9 +3,10 @@
 use super::*;
 use crate::join::spec::{JoinKey, JoinType, ProcTimeTemporalJoinSpec, TemporalJoinSpec};
 use crate::join::testing::{compare, concatenation, nullable};
-use crate::testing::{Compare, Driver, Step, changes, replay, schema, text};
+use crate::testing::{Compare, Driver, DriverOptions, Step, changes, replay, schema, text};
 use datafusion_expr::Operator as Op;
 use flugs_batch::{ChangeBatch, Either};
+use flugs_types::SubtaskId;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -129,6 +130,29 @@ fn in_processing_time_rows_meet_the_newest_version() {
         run(JoinType::Left),
         "+I | 1 | 0 | NULL\n+I | 2 | 0 | 100\n+I | 3 | 0 | 1\n+I | 4 | 0 | NULL\n\
          -U | 2 | 0 | 100\n+U | 2 | 0 | NULL\n+I | 5 | 0 | 110\n+I | 6 | 0 | NULL"
+    );
+}
+
+#[test]
+fn rows_and_versions_go_with_their_keys_to_another_parallelism() {
+    let mut one = Driver::new(TemporalJoin::new(event(JoinType::Left))).unwrap();
+    let waiting: String = (0..60).map(|i| format!("+I | {i} | c{i} | {}\n", 10 + i % 7)).collect();
+    one.push(orders(&(waiting + "+I | 60 | NULL | 12"))).unwrap();
+    let versions: String = (0..60).map(|i| format!("+I | c{i} | {i} | 5\n")).collect();
+    one.push(rates(&versions)).unwrap();
+    let snapshot = one.snapshot().unwrap();
+    let mut joined = Vec::new();
+    for index in 0..3 {
+        let (subtask, snapshots) = (SubtaskId::new(index, 3), vec![snapshot.clone()]);
+        let options = DriverOptions { subtask, snapshots, ..DriverOptions::default() };
+        let mut part = Driver::open(TemporalJoin::new(event(JoinType::Left)), options).unwrap();
+        part.end().unwrap();
+        joined.extend(part.take_text().lines().map(str::to_owned));
+    }
+    assert_eq!(joined.len(), 61);
+    assert_eq!(
+        joined.iter().filter(|row| row.ends_with("NULL")).collect::<Vec<_>>(),
+        ["+I | 60 | 12 | NULL"]
     );
 }
 
