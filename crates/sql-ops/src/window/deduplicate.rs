@@ -1,10 +1,11 @@
 //! The first or last row of each key in a window.
 
 use super::attached::AttachedRows;
+use super::cells::Cells;
 use super::clock::not_open;
 use super::closing::ClosingWindows;
 use super::shape::Span;
-use super::time::{AttachedWindow, inserts_only, read_times};
+use super::time::{AttachedWindow, Run, inserts_only, read_times};
 use crate::row::{RowBytes, RowCodec};
 use arrow::array::UInt64Array;
 use arrow::datatypes::SchemaRef;
@@ -12,8 +13,6 @@ use flugs_batch::{Barrier, ChangeBatch};
 use flugs_state::SnapshotTable;
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{Result, Timestamp};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 /// Which row of a key stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,6 +55,7 @@ pub struct WindowDeduplicate {
 struct Opened {
     windows: ClosingWindows<Kept>,
     rows: AttachedRows,
+    cells: Cells,
     codec: RowCodec,
     times: Vec<i64>,
 }
@@ -100,6 +100,7 @@ impl Operator for WindowDeduplicate {
                 &spec.keys,
                 spec.late_output.then_some(0),
             )?,
+            cells: Cells::default(),
             codec: RowCodec::new(&types)?,
             times: Vec::new(),
         });
@@ -108,41 +109,36 @@ impl Operator for WindowDeduplicate {
 
     fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         inserts_only(&batch, "a deduplication within windows")?;
-        let Opened { windows, rows, codec, times } = self.opened.as_mut().ok_or_else(not_open)?;
+        let Opened { windows, rows, cells, codec, times } = self.opened.as_mut().ok_or_else(not_open)?;
         rows.place(&batch, &windows.clock, out)?;
         read_times(batch.column(self.spec.time), self.spec.input.field(self.spec.time).name(), times)?;
-        // The row of the batch that stays for each key that has one: only these are encoded.
-        let mut winners: Vec<(Span, u64, usize)> = Vec::new();
-        let mut places: HashMap<(Span, &[u8]), usize> = HashMap::new();
-        for run in &rows.runs {
-            for row in run.rows() {
-                match places.entry((run.span, rows.encoded.row(row))) {
-                    Entry::Occupied(place) => {
-                        let winner = &mut winners[*place.get()].2;
-                        if self.spec.keep.replaces(times[row], times[*winner]) {
-                            *winner = row;
-                        }
-                    }
-                    Entry::Vacant(place) => {
-                        place.insert(winners.len());
-                        winners.push((run.span, rows.encoded.hash(row), row));
-                    }
-                }
+        // The row of the batch that stays in each cell: only these are encoded.
+        cells.assign(&rows.encoded, &mut rows.runs);
+        let mut winners: Vec<Option<usize>> = vec![None; cells.len()];
+        for row in rows.runs.iter().flat_map(Run::rows) {
+            let winner = &mut winners[cells.of_rows[row] as usize];
+            if winner.is_none_or(|winner| self.spec.keep.replaces(times[row], times[winner])) {
+                *winner = Some(row);
             }
         }
-        winners.retain(|(span, hash, row)| {
-            let kept = windows.panes.pane(span).and_then(|p| p.get_hashed(*hash, &rows.encoded.to_key(*row)));
-            kept.is_none_or(|(old, _)| self.spec.keep.replaces(times[*row], *old))
-        });
+        let panes = cells.panes.iter().flat_map(|(span, cells)| cells.clone().map(|cell| (*span, cell)));
+        let winners = panes.filter_map(|(span, cell)| Some((span, cell, winners[cell]?)));
+        let winners: Vec<(Span, usize, usize)> = winners
+            .filter(|(span, cell, row)| {
+                let pane = windows.panes.pane(span);
+                let kept = pane.and_then(|pane| pane.get_hashed(cells.hashes[*cell], &cells.keys[*cell]));
+                kept.is_none_or(|(old, _)| self.spec.keep.replaces(times[*row], *old))
+            })
+            .collect();
         if winners.is_empty() {
             return Ok(Progress::Done);
         }
         let indices: UInt64Array = winners.iter().map(|(_, _, row)| *row as u64).collect();
         let encoded = codec.encode(batch.take(&indices)?.rows().columns(), winners.len())?;
-        for (at, (span, hash, row)) in winners.into_iter().enumerate() {
-            let key = rows.encoded.to_key(row);
+        for (at, (span, cell, row)) in winners.into_iter().enumerate() {
             let kept = (times[row], encoded.to_key(at));
-            *windows.panes.pane_mut(span).get_or_insert_hashed(hash, &key, Kept::default) = kept;
+            let pane = windows.panes.pane_mut(span);
+            *pane.get_or_insert_hashed(cells.hashes[cell], &cells.keys[cell], Kept::default) = kept;
         }
         Ok(Progress::Done)
     }

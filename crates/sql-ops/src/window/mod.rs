@@ -7,6 +7,8 @@
 //! change. `window_start` and `window_end` are always `TIMESTAMP(3)` in that time, `window_time` is the window's last millisecond
 //! as a value of the time column's kind.
 //!
+//! Sessions are spans of instants, not cut where clocks change (in Flink they are); only their bounds are given as local times.
+//!
 //! A window is over when the watermark reaches its last millisecond (`end - 1 ms`). Where clocks go back, that is the later of the two
 //! instants with this local time; where they leave it out, the instant at which they change. A row is late for a window that is
 //! over; a row that is late for one hopping window still counts in the later ones. Rows that are late for all their windows are
@@ -15,11 +17,12 @@
 //! # Order
 //!
 //! Results come by the ends of their windows, then by the windows' starts, then by the hashes of their keys, which are the same
-//! in every run and at every parallelism.
+//! in every run and at every parallelism; those of sessions by their ends and then by the bytes of their keys.
 
 mod aggregate;
 mod assign;
 mod attached;
+mod cells;
 mod clock;
 mod closing;
 mod deduplicate;

@@ -1,12 +1,12 @@
 //! Results before a window is over, as updates.
 
 use super::Emit;
-use super::cells::{Cells, Panes};
 use super::firing::{Groups, Part, merge};
 use super::windows::Windows;
 use crate::aggregate::Aggregator;
 use crate::changes::Changes;
 use crate::row::{RowBytes, RowCodec};
+use crate::window::cells::{Cells, Panes};
 use crate::window::shape::Span;
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;

@@ -1,9 +1,9 @@
 //! A window that gives its results.
 
-use super::cells::Panes;
 use super::windows::Windows;
 use crate::aggregate::{AggState, Aggregator, States};
 use crate::row::RowBytes;
+use crate::window::cells::Panes;
 use crate::window::shape::Span;
 use crate::window::stripes::{Stripes, show_step};
 use flugs_types::{Result, hash_key};

@@ -1,12 +1,12 @@
 //! The first of two phases.
 
-use super::cells::Cells;
 use super::operator::{count_rows, runs_of_slices};
 use super::windows::Windows;
 use super::{WindowAggregateSpec, WindowInput};
 use crate::aggregate::{Aggregator, States};
 use crate::outbox::Outbox;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
+use crate::window::cells::Cells;
 use crate::window::clock::not_open;
 use crate::window::shape::Span;
 use crate::window::time::{Run, attached_windows, local_times, runs_of_windows};

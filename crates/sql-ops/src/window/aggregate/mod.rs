@@ -4,7 +4,6 @@
 //! together (`CUMULATE`), the merged slices stay in the place of the first, so that each window adds one slice. A slice is dropped
 //! when its last window has fired.
 
-mod cells;
 mod early;
 mod firing;
 mod local;

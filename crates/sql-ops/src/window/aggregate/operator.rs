@@ -1,6 +1,5 @@
 //! The operator.
 
-use super::cells::{Cells, Panes};
 use super::early::{Columns, Early};
 use super::firing::{Firing, Groups};
 use super::windows::Windows;
@@ -8,6 +7,7 @@ use super::{WindowAggregateSpec, WindowInput};
 use crate::aggregate::{AggState, Aggregator, States};
 use crate::outbox::Outbox;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
+use crate::window::cells::{Cells, Panes};
 use crate::window::clock::{WindowClock, not_open};
 use crate::window::late::LateRows;
 use crate::window::shape::{Slices, Span};

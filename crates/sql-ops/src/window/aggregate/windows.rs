@@ -1,6 +1,6 @@
 //! How windows consist of the panes in which state is kept.
 
-use super::cells::Panes;
+use crate::window::cells::Panes;
 use crate::window::shape::{Slices, Span};
 
 /// See the module.

@@ -1,12 +1,13 @@
-use super::{HOUR, LONG_DAY, SHORT_DAY};
+use super::{HOUR, LONG_DAY, SHORT_DAY, split};
 use crate::aggregate::AggregateCall;
 use crate::testing::{Compare, Driver, DriverOptions, Step, changes, replay, schema, text};
 use crate::window::{
     AttachedWindow, Emit, LocalWindowAggregate, WindowAggregate, WindowAggregateSpec, WindowColumn,
     WindowInput, WindowShape, WindowTime,
 };
+use flugs_batch::Batch;
 use flugs_sql_types::AggregateKind;
-use flugs_types::{ErrorKind, Timestamp};
+use flugs_types::{ErrorKind, SubtaskId, Timestamp};
 use std::time::Duration;
 
 pub(super) const COLUMNS: &str = "k STRING, t TIMESTAMP(3), v INT";
@@ -172,6 +173,55 @@ fn days_of_local_time_have_23_or_25_hours() {
         driver.watermark(last).unwrap();
         assert_eq!(driver.take_text(), format!("+I | a | 2 | 3 | {start} | {} | {last}", start + 24 * HOUR));
     }
+}
+
+/// As in Flink: the hour that comes twice is one window, the one that is left out is none.
+#[test]
+fn hours_where_clocks_change() {
+    let columns = "k STRING, t TIMESTAMP_LTZ(3), v INT";
+    let mut hours = spec(WindowShape::Tumble { size_ms: HOUR, offset_ms: 0 });
+    hours.input = schema(columns);
+    hours.zone = Some("Europe/Berlin".to_owned());
+    let mut driver = driver(hours);
+    // 02:30 summer time, and an hour later 02:30 winter time.
+    let (first, second) = (LONG_DAY + 5 * HOUR / 2, LONG_DAY + 7 * HOUR / 2);
+    driver.push(changes(&schema(columns), &format!("+I | a | {first} | 1"))).unwrap();
+    driver.watermark(LONG_DAY + 3 * HOUR - 1).unwrap();
+    driver.push(changes(&schema(columns), &format!("+I | a | {second} | 2"))).unwrap();
+    driver.watermark(LONG_DAY + 4 * HOUR - 2).unwrap();
+    assert_eq!(driver.take_text(), "");
+    driver.watermark(LONG_DAY + 4 * HOUR - 1).unwrap();
+    let two = LONG_DAY + 4 * HOUR;
+    assert_eq!(driver.take_text(), format!("+I | a | 2 | 3 | {two} | {}", two + HOUR));
+}
+
+/// One of two subtasks has fired a window before the snapshot, the other has not.
+#[test]
+fn clocks_of_two_subtasks_become_one() {
+    let shape = WindowShape::Hop { size_ms: 10, slide_ms: 5, offset_ms: 0 };
+    let mut by_clock = spec(shape);
+    by_clock.windows = WindowInput::Assigned { shape, time: WindowTime::Processing };
+    let rows: Vec<String> = (0..8).map(|key| format!("+I | {key} | 0 | 1")).collect();
+    let rows = split(&changes(&schema(COLUMNS), &rows.join("\n")), &[0], 2);
+    let mut drivers = [0, 1].map(|index| {
+        let options = DriverOptions { subtask: SubtaskId::new(index, 2), ..DriverOptions::default() };
+        let mut driver = Driver::open(WindowAggregate::new(by_clock.clone()), options).unwrap();
+        driver.set_time(3).unwrap();
+        driver.push(rows[index as usize].clone()).unwrap();
+        driver
+    });
+    drivers[0].set_time(4).unwrap();
+    let fired = drivers[0].take();
+    assert_eq!(fired.iter().map(Batch::len).sum::<usize>(), rows[0].len());
+    assert!(!rows[0].is_empty() && !rows[1].is_empty());
+    let snapshots = drivers.iter_mut().map(|driver| driver.snapshot().unwrap()).collect();
+    let options = DriverOptions { snapshots, now: Timestamp::from_millis(3), ..DriverOptions::default() };
+    let mut one = Driver::open(WindowAggregate::new(by_clock), options).unwrap();
+    one.set_time(4).unwrap();
+    assert_eq!(one.take().iter().map(Batch::len).sum::<usize>(), rows[1].len());
+    one.set_time(9).unwrap();
+    assert_eq!(one.take().iter().map(Batch::len).sum::<usize>(), 8);
+    assert_eq!(one.snapshot().unwrap().entries(), 1);
 }
 
 #[test]

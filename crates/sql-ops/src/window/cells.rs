@@ -14,7 +14,7 @@ pub(super) type Panes = PaneTable<RowBytes, Span, AggState>;
 #[derive(Default)]
 pub(super) struct Cells {
     local: LocalGroups,
-    /// The cell of each row.
+    /// The cell of each row that has one.
     pub(super) of_rows: Vec<u32>,
     pub(super) keys: Vec<RowBytes>,
     pub(super) hashes: Vec<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Numbers the cells of rows with these keys, which are of these panes; `runs` is sorted.
+    /// Numbers the cells of rows with these keys, which are of these panes; `runs` is sorted. Rows in no run have no cell.
     pub(super) fn assign(&mut self, encoded: &EncodedRows, runs: &mut [Run]) {
         self.local.assign(encoded);
         self.keys.clear();
@@ -33,9 +33,10 @@ impl Cells {
         self.panes.clear();
         self.of_rows.clear();
         let one_pane = runs.windows(2).all(|pair| pair[0].span == pair[1].span);
+        let all_rows = runs.iter().map(|run| run.rows().len()).sum::<usize>() == encoded.len();
         match runs {
             [] => {}
-            [first, ..] if one_pane => {
+            [first, ..] if one_pane && all_rows => {
                 self.of_rows.extend_from_slice(self.local.of_rows());
                 self.keys.extend(self.local.first_rows().iter().map(|row| encoded.to_key(*row as usize)));
                 self.hashes.extend(self.local.first_rows().iter().map(|row| encoded.hash(*row as usize)));
