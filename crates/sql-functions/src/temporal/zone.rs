@@ -90,7 +90,7 @@ impl Zone {
             LocalResult::None => {
                 // One of the two is the offset before the gap, which is the smaller one.
                 let either = self.offset_at(local_s);
-                either.min(self.offset_at(local_s - i64::from(either)))
+                either.min(self.offset_at(local_s.saturating_sub(i64::from(either))))
             }
         }
     }
@@ -192,7 +192,7 @@ impl Offsets {
 
     /// Instants with the same offset around one.
     pub(crate) fn around(&mut self, instant_s: i64) -> Range<i64> {
-        let start = instant_s - instant_s.rem_euclid(QUARTER_S);
+        let start = instant_s.saturating_sub(instant_s.rem_euclid(QUARTER_S));
         if matches!(self.zone.0, Kind::Fixed(_)) {
             return start..start.saturating_add(1_000_000_000);
         }
@@ -213,7 +213,7 @@ fn look_up(zone: &Zone, known: &mut Quarter, seconds: i64, offset: fn(&Zone, i64
     if let Kind::Fixed(offset) = zone.0 {
         return i64::from(offset);
     }
-    let start = seconds - seconds.rem_euclid(QUARTER_S);
+    let start = seconds.saturating_sub(seconds.rem_euclid(QUARTER_S));
     if known.start != start {
         let (first, last) = (offset(zone, start), offset(zone, start.saturating_add(QUARTER_S - 1)));
         if first != last {
