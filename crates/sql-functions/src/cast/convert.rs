@@ -36,7 +36,7 @@ impl Conversion {
             return as_type(array, &to.to_arrow());
         }
         match (from, to) {
-            (_, Char(_) | VarChar(_)) => self.to_text(array, from, to),
+            (_, Char(_) | VarChar(_)) => self.write_text(array, from, to),
             (Array(_) | Map(..) | Multiset(_) | Row(_), _) => nested::convert(self, array, from, to),
             (Char(_) | VarChar(_), _) => {
                 self.parse(as_type(array, &DataType::Utf8View)?.as_string_view(), to)
@@ -109,7 +109,7 @@ impl Conversion {
         Ok(Arc::new(array.with_data_type(to.to_arrow())))
     }
 
-    fn to_text(&self, array: &ArrayRef, from: &LogicalType, to: &LogicalType) -> Result<ArrayRef> {
+    fn write_text(&self, array: &ArrayRef, from: &LogicalType, to: &LogicalType) -> Result<ArrayRef> {
         let (length, padded) = match to {
             LogicalType::Char(n) => (*n as usize, true),
             LogicalType::VarChar(n) => (*n as usize, false),

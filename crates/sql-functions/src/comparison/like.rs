@@ -10,7 +10,7 @@ pub(super) enum Like {
     Equals(String),
     /// A beginning and an end that do not overlap, with anything between them.
     Edges(String, String),
-    Contains(memmem::Finder<'static>),
+    Contains(Box<memmem::Finder<'static>>),
     General(Vec<Piece>),
 }
 
@@ -61,7 +61,7 @@ impl Like {
             [Piece::Any, Piece::Text(end)] => Like::Edges(String::new(), end.clone()),
             [Piece::Text(start), Piece::Any, Piece::Text(end)] => Like::Edges(start.clone(), end.clone()),
             [Piece::Any, Piece::Text(part), Piece::Any] => {
-                Like::Contains(memmem::Finder::new(part).into_owned())
+                Like::Contains(Box::new(memmem::Finder::new(part).into_owned()))
             }
             _ => Like::General(pieces),
         })

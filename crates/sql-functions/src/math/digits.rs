@@ -59,7 +59,7 @@ fn hex(call: &Call<'_>) -> Result<ArrayRef> {
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |b: &u8| char::from(*b).to_digit(16).map(|d| d as u8);
-    let (pairs, last) = if text.len() % 2 == 0 {
+    let (pairs, last) = if text.len().is_multiple_of(2) {
         (text.as_bytes(), None)
     } else {
         text.as_bytes().split_first().map(|(f, r)| (r, Some(f)))?

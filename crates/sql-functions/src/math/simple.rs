@@ -12,9 +12,12 @@ use flugs_sql_types::LogicalType;
 use std::f64::consts::{E, PI};
 use std::sync::Arc;
 
-type Function = (&'static str, &'static str, &'static str, fn(f64) -> f64);
+type OfOne = fn(f64) -> f64;
+type OfTwo = fn(f64, f64) -> f64;
+/// Name, usage, text, and the function.
+type Function<F> = (&'static str, &'static str, &'static str, F);
 
-const OF_DOUBLE: [Function; 17] = [
+const OF_DOUBLE: [Function<OfOne>; 17] = [
     ("SQRT", "SQRT(x)", "The square root; NaN for a negative number.", f64::sqrt),
     ("EXP", "EXP(x)", "e raised to the power of x.", f64::exp),
     ("SIN", "SIN(x)", "The sine.", f64::sin),
@@ -45,7 +48,7 @@ pub(super) fn definitions() -> Vec<Definition> {
         let definition = Definition::new(Category::Arithmetic, name, usage, text, body);
         all.push(definition.takes(&[Parameter::Double]).returns(LogicalType::Double));
     }
-    let of_two: [(_, _, _, fn(f64, f64) -> f64); 2] = [
+    let of_two: [Function<OfTwo>; 2] = [
         ("POWER", "POWER(x, y)", "x raised to the power of y.", f64::powf),
         ("ATAN2", "ATAN2(y, x)", "The angle of the point (x, y).", f64::atan2),
     ];

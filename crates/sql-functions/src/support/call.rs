@@ -5,9 +5,7 @@ use arrow::array::{
     StringViewArray,
 };
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::{
-    DataType, Decimal128Type, FieldRef, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-};
+use arrow::datatypes::{DataType, Decimal128Type, FieldRef, Float64Type, Int32Type, Int64Type};
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
 use std::sync::Arc;
@@ -119,16 +117,10 @@ accessor! {
     bytes: BinaryArray, as_binary::<i32>;
     /// A column of booleans.
     booleans: BooleanArray, as_boolean;
-    /// A column of `TINYINT`s.
-    tiny_ints: PrimitiveArray<Int8Type>, as_primitive::<Int8Type>;
-    /// A column of `SMALLINT`s.
-    small_ints: PrimitiveArray<Int16Type>, as_primitive::<Int16Type>;
     /// A column of `INT`s.
     ints: PrimitiveArray<Int32Type>, as_primitive::<Int32Type>;
     /// A column of `BIGINT`s.
     big_ints: PrimitiveArray<Int64Type>, as_primitive::<Int64Type>;
-    /// A column of `FLOAT`s.
-    floats: PrimitiveArray<Float32Type>, as_primitive::<Float32Type>;
     /// A column of `DOUBLE`s.
     doubles: PrimitiveArray<Float64Type>, as_primitive::<Float64Type>;
     /// A column of `DECIMAL`s, as unscaled numbers.

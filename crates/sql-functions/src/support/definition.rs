@@ -9,8 +9,7 @@ use arrow::datatypes::{DataType, FieldRef};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    TypeSignature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use flugs_sql_types::{LogicalType, SqlType, from_field, to_field};
 use std::fmt;
@@ -18,6 +17,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 type Body = Arc<dyn Fn(&Call<'_>) -> Result<ArrayRef> + Send + Sync>;
+type Coercion = fn(&[DataType]) -> Result<Vec<DataType>>;
 type TypeRule = fn(&Types<'_>) -> Result<LogicalType>;
 
 /// Which arguments there may be.
@@ -92,7 +92,7 @@ pub(crate) struct Definition {
     usage: &'static str,
     text: &'static str,
     parameters: Parameters,
-    coercion: Option<fn(&[DataType]) -> Result<Vec<DataType>>>,
+    coercion: Option<Coercion>,
     returns: Returns,
     nulls: Nulls,
     mark: Option<(&'static str, &'static str)>,
@@ -175,7 +175,7 @@ impl Definition {
     }
 
     /// How arguments that fit their parameters are made to fit each other.
-    pub(crate) fn coerced_by(mut self, rule: fn(&[DataType]) -> Result<Vec<DataType>>) -> Self {
+    pub(crate) fn coerced_by(mut self, rule: Coercion) -> Self {
         self.coercion = Some(rule);
         self
     }
@@ -234,12 +234,6 @@ impl Definition {
         self
     }
 
-    /// The same within a query, not between queries.
-    pub(crate) fn stable(mut self) -> Self {
-        self.volatility = Volatility::Stable;
-        self
-    }
-
     /// Another value for every row.
     pub(crate) fn volatile(mut self) -> Self {
         self.volatility = Volatility::Volatile;
@@ -261,12 +255,8 @@ impl Definition {
 
     /// The function object.
     pub(crate) fn into_udf(mut self) -> ScalarUDF {
-        let signature = match (self.parameters.required.is_empty(), self.parameters.most()) {
-            (true, Some(0)) => TypeSignature::Nullary,
-            (true, _) => TypeSignature::OneOf(vec![TypeSignature::Nullary, TypeSignature::UserDefined]),
-            (false, _) => TypeSignature::UserDefined,
-        };
-        self.signature = Signature::new(signature, self.volatility);
+        // DataFusion asks `coerce_types` also where there are no arguments.
+        self.signature = Signature::user_defined(self.volatility);
         ScalarUDF::new_from_impl(self)
     }
 

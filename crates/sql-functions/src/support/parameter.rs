@@ -1,6 +1,6 @@
 //! Which arguments a function takes, and how Flink widens them without being asked.
 
-use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
+use arrow::datatypes::{DataType, IntervalUnit};
 use datafusion_common::Result;
 use flugs_sql_types::{LogicalType, from_arrow};
 
@@ -15,8 +15,6 @@ pub(crate) enum Parameter {
     Int,
     /// Any integer, widened to `BIGINT`.
     BigInt,
-    /// Any integer, as it is.
-    Integer,
     /// Any number, as it is.
     Number,
     /// Any number, widened to `DOUBLE`.
@@ -27,14 +25,6 @@ pub(crate) enum Parameter {
     Bytes,
     /// Characters or bytes, as they are.
     StringOrBytes,
-    /// `DATE`.
-    Date,
-    /// `TIME`.
-    Time,
-    /// `TIMESTAMP` of any precision, as it is.
-    Timestamp,
-    /// `TIMESTAMP_LTZ` of any precision, as it is.
-    TimestampLtz,
     /// `ARRAY`, as it is.
     Array,
     /// `MAP`, as it is.
@@ -52,16 +42,11 @@ impl Parameter {
             Parameter::Boolean => "BOOLEAN",
             Parameter::Int => "INT",
             Parameter::BigInt => "BIGINT",
-            Parameter::Integer => "an integer",
             Parameter::Number => "a number",
             Parameter::Double => "DOUBLE",
             Parameter::String => "STRING",
             Parameter::Bytes => "BYTES",
             Parameter::StringOrBytes => "STRING or BYTES",
-            Parameter::Date => "DATE",
-            Parameter::Time => "TIME",
-            Parameter::Timestamp => "TIMESTAMP",
-            Parameter::TimestampLtz => "TIMESTAMP_LTZ",
             Parameter::Array => "ARRAY",
             Parameter::Map => "MAP",
             Parameter::Other(expected, _) => expected,
@@ -78,8 +63,6 @@ impl Parameter {
             Parameter::Boolean => (null || *given == Boolean).then_some(Boolean),
             Parameter::Int => (null || matches!(given, Int8 | Int16 | Int32)).then_some(Int32),
             Parameter::BigInt => (null || integer).then_some(Int64),
-            Parameter::Integer if null => Some(Int32),
-            Parameter::Integer => integer.then(|| given.clone()),
             Parameter::Number if null => Some(Int32),
             Parameter::Number => is_number(given).then(|| given.clone()),
             Parameter::Double => (null || is_number(given)).then_some(Float64),
@@ -87,14 +70,6 @@ impl Parameter {
             Parameter::Bytes => (null || is_bytes(given)).then_some(Binary),
             Parameter::StringOrBytes if is_bytes(given) => Some(Binary),
             Parameter::StringOrBytes => (null || is_string(given)).then_some(Utf8View),
-            Parameter::Date => (null || matches!(given, Date32)).then_some(Date32),
-            Parameter::Time => (null || matches!(given, Time32(_))).then_some(Time32(TimeUnit::Millisecond)),
-            Parameter::Timestamp if null => Some(Timestamp(TimeUnit::Millisecond, None)),
-            Parameter::Timestamp => matches!(given, Timestamp(_, None)).then(|| given.clone()),
-            Parameter::TimestampLtz if null => {
-                Some(Timestamp(TimeUnit::Millisecond, Some(flugs_sql_types::LTZ.into())))
-            }
-            Parameter::TimestampLtz => matches!(given, Timestamp(_, Some(_))).then(|| given.clone()),
             Parameter::Array => (null || matches!(given, List(_))).then(|| given.clone()),
             Parameter::Map => (null || matches!(given, Map(..))).then(|| given.clone()),
             Parameter::Other(_, accept) => accept(given),
