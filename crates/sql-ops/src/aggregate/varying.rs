@@ -165,8 +165,9 @@ fn oldest(
     }
     let places = places.0.get_or_insert_with(|| {
         let mut places = BTreeMap::<RowBytes, BTreeSet<RowBytes>>::new();
-        rows.iter()
-            .for_each(|(place, row)| drop(places.entry(row.clone()).or_default().insert(place.clone())));
+        for (place, row) in rows {
+            places.entry(row.clone()).or_default().insert(place.clone());
+        }
         places
     });
     let of_row = places.get(&RowBytes::new(bytes))?;
