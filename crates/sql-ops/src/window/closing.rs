@@ -1,10 +1,10 @@
 //! Windows that keep rows and give them once they are over.
 
-use super::OUTPUT_ROWS;
 use super::clock::WindowClock;
 use super::shape::Span;
 use super::stripes::{Stripes, take_step};
 use super::zone::LocalTime;
+use super::{OUTPUT_ROWS, STEP_STRIPES};
 use crate::row::{RowBytes, RowCodec};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::SchemaRef;
@@ -45,11 +45,19 @@ impl<V: Data + Default> ClosingWindows<V> {
         out: &mut Output<ChangeBatch>,
         mut rows_of: impl FnMut(V, &mut VecDeque<(RowBytes, i64)>),
     ) -> Result<Progress> {
+        let mut stripes = 0;
         loop {
-            while self.ready.len() < OUTPUT_ROWS && self.fire(&mut rows_of) {}
-            if self.ready.is_empty() {
+            let mut more = true;
+            while more && self.ready.len() < OUTPUT_ROWS && stripes < STEP_STRIPES {
+                stripes += 1;
+                more = self.fire(&mut rows_of);
+            }
+            if self.ready.is_empty() && !more {
                 self.clock.caught_up();
                 return Ok(Progress::Done);
+            }
+            if self.ready.is_empty() {
+                return Ok(Progress::More);
             }
             let n = self.ready.len().min(OUTPUT_ROWS);
             let (rows, ranks): (Vec<RowBytes>, Vec<i64>) = self.ready.drain(..n).unzip();
@@ -60,7 +68,7 @@ impl<V: Data + Default> ClosingWindows<V> {
             let rows = RecordBatch::try_new(output.clone(), columns)
                 .map_err(|e| Error::bug("stored rows are not those of the output").caused_by(e))?;
             let _ = out.push(ChangeBatch::inserts(rows))?;
-            if !out.is_ready() {
+            if !out.is_ready() || stripes >= STEP_STRIPES {
                 return Ok(Progress::More);
             }
         }

@@ -46,6 +46,8 @@ pub use time::{AttachedWindow, WindowColumn, WindowTime};
 
 /// About how many rows a batch of results has.
 const OUTPUT_ROWS: usize = 4096;
+/// So many stripes of a window's keys are read in one step.
+const STEP_STRIPES: usize = 32;
 
 #[cfg(test)]
 mod tests;

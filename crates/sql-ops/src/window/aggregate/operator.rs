@@ -7,6 +7,7 @@ use super::{WindowAggregateSpec, WindowInput};
 use crate::aggregate::{AggState, Aggregator, States};
 use crate::outbox::Outbox;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
+use crate::window::STEP_STRIPES;
 use crate::window::cells::{Cells, Panes};
 use crate::window::clock::{WindowClock, not_open};
 use crate::window::late::LateRows;
@@ -19,9 +20,6 @@ use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
 use flugs_state::SnapshotTable;
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{Error, Result, Timestamp};
-
-/// So many stripes of windows are read in one step.
-const STEP_STRIPES: usize = 32;
 
 /// Carries out a [`WindowAggregateSpec`].
 ///
