@@ -9,11 +9,14 @@ use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
 use flugs_batch::ChangeBatch;
 use flugs_types::{Result, RowKind, Timestamp};
+use std::ops::Range;
 
 /// Rows of the other input that are joined in one chunk (tests see the ends of chunks too) ...
 const CHUNK_ROWS: usize = if cfg!(test) { 5 } else { 4096 };
 /// ... and what they may take, the last one not counted.
 const CHUNK_BYTES: usize = 4 << 20;
+/// Rows for which memory is fetched together.
+const GROUP: usize = 32;
 
 /// A batch, and how far it has been joined.
 pub(super) struct Work {
@@ -97,7 +100,7 @@ pub(super) fn step(
     other: &mut TimedSide,
     reached: Timestamp,
 ) -> Result<Option<ChangeBatch>> {
-    let Chunk { runs, candidates, rows, .. } = gather(work, other);
+    let Chunk { runs, candidates, rows, .. } = gather(work, own, other);
     let codec = &plan.side(work.side.other()).codec;
     let columns = if rows.is_empty() { Vec::new() } else { codec.decode(rows)? };
     let passed = match &plan.condition {
@@ -124,10 +127,15 @@ pub(super) fn step(
 }
 
 /// Collects candidates from where the work has come to, and moves it on.
-fn gather<'a>(work: &mut Work, other: &'a TimedSide) -> Chunk<'a> {
+fn gather<'a>(work: &mut Work, own: &TimedSide, other: &'a TimedSide) -> Chunk<'a> {
     let mut chunk = Chunk::default();
+    let mut fetched = work.cursor.row;
     while !work.is_done() && !chunk.is_full() && chunk.runs.len() < CHUNK_ROWS {
         let row = work.cursor.row;
+        if row >= fetched {
+            fetched = work.times.len().min(row + GROUP);
+            fetch(work, row..fetched, own, other);
+        }
         let from = chunk.rows.len();
         let closes = work.keys.is_null(row) || take_candidates(work, other, &mut chunk);
         chunk.runs.push(Run { row, from, to: chunk.rows.len(), met: work.cursor.met, closes });
@@ -136,6 +144,26 @@ fn gather<'a>(work: &mut Work, other: &'a TimedSide) -> Chunk<'a> {
         }
     }
     chunk
+}
+
+/// Asks the processor to fetch where these rows will look, and where they will be kept.
+fn fetch(work: &Work, rows: Range<usize>, own: &TimedSide, other: &TimedSide) {
+    let prefetch = |side: &TimedSide, pane: i64, hash: u64| {
+        if let Some(pane) = side.panes.pane(&Timestamp(pane)) {
+            pane.prefetch(hash);
+        }
+    };
+    for row in rows {
+        let (time, hash) = (work.times[row], work.keys.hashes[row]);
+        prefetch(own, own.start_of(time), hash);
+        let first = other.start_of(time.saturating_add(other.before));
+        let last = other.start_of(time.saturating_add(other.after));
+        prefetch(other, first, hash);
+        // There may be some between them, which are not worth the search.
+        if last != first {
+            prefetch(other, last, hash);
+        }
+    }
 }
 
 /// Takes the rows that the next row of the work meets until the chunk is full. Says whether it came to the end.
