@@ -219,7 +219,8 @@ impl Environment {
         Ok(submit(&runtime, job, options))
     }
 
-    pub(crate) fn add_node(&self, node: Node, factory: Arc<dyn NodeFactory>) -> NodeId {
+    /// Adds an operator by its graph node: for whoever builds programs by other means than streams, as SQL does.
+    pub fn add_node(&self, node: Node, factory: Arc<dyn NodeFactory>) -> NodeId {
         let mut inner = self.lock();
         let id = inner.graph.add_node(node);
         inner.nodes.insert(id, factory);
@@ -244,7 +245,8 @@ impl Environment {
         self.lock().nodes.insert(id, factory);
     }
 
-    pub(crate) fn add_edge(&self, edge: Edge, factory: Arc<dyn EdgeFactory>) {
+    /// Adds a stream between two operators that were added by [`add_node`](Self::add_node).
+    pub fn add_edge(&self, edge: Edge, factory: Arc<dyn EdgeFactory>) {
         let mut inner = self.lock();
         inner.graph.add_edge(edge);
         inner.edges.insert((edge.from, edge.output, edge.to, edge.input), factory);

@@ -279,9 +279,9 @@ fn line(plan: &Plan, id: NodeId) -> String {
             format!("{name}(select=[{select}]{filter})")
         }
         Op::Union => format!("{name}(all=[true], union=[{}])", all(&node.fields)),
-        Op::Expand { sets, .. } => {
-            let sets = sets.iter().map(|s| format!("({})", named(s, input(0)))).collect::<Vec<_>>().join(", ");
-            format!("{name}(sets=[{sets}])")
+        Op::Expand { nulls, .. } => {
+            let sets = nulls.iter().map(|s| format!("({})", named(s, input(0)))).collect::<Vec<_>>().join(", ");
+            format!("{name}(without=[{sets}])")
         }
         Op::Aggregate { keys, calls } => {
             let select = calls.iter().map(|c| call(c, input(0))).collect::<Vec<_>>().join(", ");
@@ -321,7 +321,7 @@ fn line(plan: &Plan, id: NodeId) -> String {
         }
         Op::Correlate { function, args, left } => {
             let kind = if *left { "Left" } else { "Inner" };
-            format!("{name}(invocation=[{}({})], joinType=[{kind}])", function.name, named(args, input(0)))
+            format!("{name}(invocation=[{}({})], joinType=[{kind}])", function.name(), named(args, input(0)))
         }
         Op::Rank { function, partition, order, range, output_rank } => {
             let range = range.map_or("all".to_owned(), |(a, b)| format!("rankStart={a}, rankEnd={b}"));

@@ -102,7 +102,7 @@ pub enum PredicateOp {
 }
 
 /// A comparison of a field with constants, offered to a source. Rows that do not pass are not needed; the plan filters again
-/// what the source gives, so it may use any part of what it is offered.
+/// what the source gives unless it [`applies`](TableSource::applies) the predicate, so it may use any part of what it is offered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate {
     /// What is compared.
@@ -155,6 +155,12 @@ pub trait TableSource: Send + Sync {
     /// How many readers are of use, where the number is known; the job's parallelism otherwise.
     fn parallelism(&self) -> Option<u32> {
         None
+    }
+
+    /// Whether every row that the table gives passes this predicate where it is offered: then the plan does not look again.
+    fn applies(&self, predicate: &Predicate) -> bool {
+        let _ = predicate;
+        false
     }
 
     /// What reads the table.

@@ -6,13 +6,13 @@
 mod context;
 pub(crate) mod group_windows;
 mod lateral;
+mod literals;
 pub(crate) mod nodes;
 mod relation;
 mod syntax;
 mod tables;
 mod text;
 mod typing;
-mod unnest;
 
 pub(crate) use syntax::field_of;
 pub(crate) use tables::{SourceTable, is_updating};
@@ -67,6 +67,7 @@ impl Binder {
         let binder = Binder { hints: Arc::new(query.hints.clone()), ..self.clone() };
         let mut ast = query.ast.as_ref().clone();
         group_windows::rewrite_auxiliary(&mut ast);
+        literals::rewrite(&mut ast);
         let context = Context::new(&binder);
         let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
         let statement = sqlparser::ast::Statement::Query(Box::new(ast));
@@ -80,7 +81,9 @@ impl Binder {
     pub(crate) fn expression(&self, expression: &Expression, schema: &DFSchema) -> PlanResult<Expr> {
         let context = Context::new(self);
         let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
-        let bound = planner.sql_to_expr(expression.ast.clone(), schema, &mut PlannerContext::new());
+        let mut ast = expression.ast.clone();
+        literals::rewrite(&mut ast);
+        let bound = planner.sql_to_expr(ast, schema, &mut PlannerContext::new());
         typing::typed(bound.map_err(planning)?, schema).map_err(planning)
     }
 

@@ -2,7 +2,7 @@
 
 use datafusion_common::{Column, DFSchema, DFSchemaRef, Result, TableReference};
 use datafusion_expr::{Expr, JoinType, LogicalPlan, UserDefinedLogicalNodeCore};
-use flugs_sql_functions::table::TableFunction;
+use crate::plan::CorrelateFn;
 use flugs_sql_types::TimeKind;
 use std::cmp::Ordering;
 use std::fmt;
@@ -263,11 +263,20 @@ impl UserDefinedLogicalNodeCore for TemporalJoinNode {
 
 /// A table function, compared by identity.
 #[derive(Clone)]
-pub(crate) struct FunctionRef(pub(crate) Arc<dyn TableFunction>);
+pub(crate) struct FunctionRef(pub(crate) CorrelateFn);
+
+impl FunctionRef {
+    fn identity(&self) -> usize {
+        match &self.0 {
+            CorrelateFn::Unnest { with_ordinality } => usize::from(*with_ordinality),
+            CorrelateFn::Function(function) => Arc::as_ptr(function).cast::<()>() as usize,
+        }
+    }
+}
 
 impl PartialEq for FunctionRef {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.identity() == other.identity()
     }
 }
 
@@ -275,7 +284,7 @@ impl Eq for FunctionRef {}
 
 impl Hash for FunctionRef {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).cast::<()>().hash(state);
+        self.identity().hash(state);
     }
 }
 
@@ -408,7 +417,7 @@ pub(crate) fn column_of(parts: &[String]) -> Option<Expr> {
 /// The kind of time that a bare call makes.
 pub(crate) fn time_of_call(expr: &Expr) -> Option<TimeKind> {
     match expr {
-        Expr::ScalarFunction(call) if call.name() == "proctime" => Some(TimeKind::Proctime),
+        Expr::ScalarFunction(call) if call.name().eq_ignore_ascii_case("proctime") => Some(TimeKind::Proctime),
         Expr::Alias(alias) => time_of_call(&alias.expr),
         _ => None,
     }

@@ -1,10 +1,11 @@
 //! Relations of a `FROM` that DataFusion does not plan: window and other table functions, `FOR SYSTEM_TIME AS OF`, hints.
 
 use crate::bind::nodes::{AsOfNode, FunctionRef, FunctionScanNode, WindowKind, WindowNode, column_of};
-use crate::bind::unnest::Unnest;
 use crate::bind::{Binder, inside};
 use crate::catalog::CatalogFunction;
 use crate::error::{lower, semantic, unsupported};
+use crate::plan::CorrelateFn;
+use flugs_sql_types::{SqlType, from_field, to_field};
 use arrow::datatypes::FieldRef;
 use datafusion_common::{Column, DFSchema, Result, TableReference};
 use datafusion_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
@@ -58,8 +59,7 @@ impl RelationPlanner for FlinkRelations {
             TableFactor::UNNEST { array_exprs, alias, with_ordinality, .. } => {
                 let args = array_exprs.into_iter().map(|e| context.sql_to_expr(e, &DFSchema::empty()));
                 let args = args.collect::<Result<Vec<_>>>()?;
-                let function = Arc::new(Unnest { with_ordinality });
-                scan("UNNEST", function, args, alias, Span::empty())
+                scan("UNNEST", CorrelateFn::Unnest { with_ordinality }, args, alias, Span::empty())
             }
             TableFactor::MatchRecognize { .. } => Err(inside(unsupported("MATCH_RECOGNIZE"))),
             other => Ok(RelationPlanning::Original(Box::new(other))),
@@ -145,7 +145,7 @@ impl FlinkRelations {
             other => Err(inside(unsupported(format!("argument {other} of a table function")))),
         });
         let args = args.collect::<Result<Vec<_>>>()?;
-        scan(&parts.join("."), function, args, alias, name.span())
+        scan(&parts.join("."), CorrelateFn::Function(function), args, alias, name.span())
     }
 
     fn table_function(&self, parts: &[String]) -> Option<Arc<dyn TableFunction>> {
@@ -172,14 +172,19 @@ fn alias_of(name: &ObjectName) -> TableAlias {
 /// The rows that a function makes, under the names of the alias.
 fn scan(
     name: &str,
-    function: Arc<dyn TableFunction>,
+    function: CorrelateFn,
     args: Vec<Expr>,
     alias: Option<TableAlias>,
     span: Span,
 ) -> Result<RelationPlanning> {
     let schema = DFSchema::empty();
-    let fields = args.iter().map(|e| Ok(e.to_field(&schema)?.1)).collect::<Result<Vec<FieldRef>>>()?;
-    let made = function.result_fields(&fields).map_err(|e| inside(lower(e).at(span)))?;
+    let type_of = |e: &Expr| -> Result<SqlType> {
+        let (_, field) = crate::bind::typing::typed(e.clone(), &schema)?.to_field(&schema)?;
+        from_field(&field).map_err(|e| inside(lower(e).at(span)))
+    };
+    let types = args.iter().map(type_of).collect::<Result<Vec<_>>>()?;
+    let made = function.columns(&types).map_err(|e| inside(lower(e).at(span)))?;
+    let made: Vec<FieldRef> = made.iter().map(|f| Arc::new(to_field(&f.name, &f.sql_type))).collect();
     let names: Vec<String> =
         alias.iter().flat_map(|a| &a.columns).map(|column| column.name.value.clone()).collect();
     if !names.is_empty() && names.len() != made.len() {

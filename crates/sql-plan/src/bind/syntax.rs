@@ -54,7 +54,12 @@ impl ExprPlanner for FlinkSyntax {
         nested_names: &[String],
     ) -> Result<PlannerResult<Vec<Expr>>> {
         let column = Expr::Column(datafusion_common::Column::new(qualifier.cloned(), field.name()));
-        Ok(PlannerResult::Planned(nested_names.iter().fold(column, |row, name| field_of(row, name))))
+        let field = nested_names.iter().fold(column, |row, name| field_of(row, name));
+        // A column that is made of a field is called like it.
+        Ok(PlannerResult::Planned(match nested_names.last() {
+            Some(name) => field.alias(name),
+            None => field,
+        }))
     }
 
     fn plan_array_literal(&self, exprs: Vec<Expr>, _: &DFSchema) -> Result<PlannerResult<Vec<Expr>>> {

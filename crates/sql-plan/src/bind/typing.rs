@@ -12,7 +12,7 @@ use datafusion_expr::utils::merge_schema;
 use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator};
 use flugs_sql_functions::arithmetic::decimal_binary;
 use flugs_sql_functions::cast::cast_function;
-use flugs_sql_types::{SqlType, from_field};
+use flugs_sql_types::{LogicalType, SqlType, from_field};
 use flugs_types::Error;
 use std::sync::Arc;
 
@@ -57,10 +57,6 @@ pub(crate) fn typed(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 
 fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
-        Expr::Literal(ScalarValue::Int64(Some(n)), metadata) => match i32::try_from(n) {
-            Ok(small) => Ok(Transformed::yes(Expr::Literal(ScalarValue::Int32(Some(small)), metadata))),
-            Err(_) => Ok(Transformed::no(Expr::Literal(ScalarValue::Int64(Some(n)), metadata))),
-        },
         Expr::Literal(ScalarValue::Utf8(text), metadata) => {
             Ok(Transformed::yes(Expr::Literal(ScalarValue::Utf8View(text), metadata)))
         }
@@ -78,6 +74,11 @@ fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 }
 
 fn explicit_cast(expr: Expr, target: SqlType, try_cast: bool, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if let (Expr::Literal(ScalarValue::Int64(Some(n)), metadata), LogicalType::Int) = (&expr, &target.kind)
+        && let Ok(small) = i32::try_from(*n)
+    {
+        return Ok(Transformed::yes(Expr::Literal(ScalarValue::Int32(Some(small)), metadata.clone())));
+    }
     // An untyped NULL becomes one of the type.
     if matches!(&expr, Expr::Literal(ScalarValue::Null, _)) {
         let null = ScalarValue::try_from(&target.kind.to_arrow())?;

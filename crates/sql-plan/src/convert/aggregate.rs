@@ -1,15 +1,14 @@
 //! `GROUP BY`: plain, by grouping sets, and by window.
 
 use crate::convert::{Converter, Made, is_session, read_by, unaliased, unique, window_fields};
-use crate::error::{PlanResult, lower, semantic, unsupported};
+use crate::error::{PlanResult, planning, semantic, unsupported};
 use crate::plan::{AggregateCall, Emit, NodeId, Op, PlanField, SortKey, WindowRole, WindowSpec, is_column};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field};
 use datafusion_common::Column;
-use datafusion_expr::expr::AggregateFunction;
 use datafusion_expr::logical_plan::Aggregate;
 use datafusion_expr::{Expr, GroupingSet};
-use flugs_sql_functions::aggregate::aggregate_kind;
+use flugs_sql_functions::aggregate::{PlannedAggregate, plan_aggregate};
 use std::sync::Arc;
 
 /// An aggregate whose keys and arguments are columns of its input.
@@ -60,10 +59,15 @@ impl Converter<'_> {
         let outputs = aggregate.schema.fields();
         let first = keys.len() + usize::from(sets);
         for (expr, field) in aggregate.aggr_expr.iter().zip(&outputs[first..]) {
-            let Expr::AggregateFunction(AggregateFunction { func, params }) = unaliased(expr) else {
+            let Expr::AggregateFunction(call) = unaliased(expr) else {
                 return Err(unsupported(format!("{expr} as an aggregate")));
             };
-            let (kind, args) = aggregate_kind(func, params).map_err(lower)?;
+            let params = &call.params;
+            let PlannedAggregate { kind, arguments: args, user } =
+                plan_aggregate(call, schema.as_ref()).map_err(planning)?;
+            if user.is_some() {
+                return Err(unsupported(format!("the user's aggregate function {}", call.func.name())));
+            }
             let local = |e: &Expr| super::localized(e, schema, &self.plan.node(input).fields);
             let args = args.iter().map(|e| Ok(place(local(e)?))).collect::<PlanResult<Vec<_>>>()?;
             let filter = params.filter.as_ref().map(|f| Ok(place(local(f)?))).transpose()?;
@@ -274,15 +278,26 @@ impl Converter<'_> {
         for key in &keys {
             expanded[*key] = expanded[*key].padded();
         }
-        let id = PlanField::new(Arc::new(Field::new("$grouping_id", id_type(keys.len(), &sets), false)));
+        let id_type = id_type(keys.len(), &sets);
+        let id = PlanField::new(Arc::new(Field::new("$grouping_id", DataType::Int64, false)));
         let id_at = expanded.len();
         expanded.push(id.clone());
-        let grouped: Vec<usize> = keys.clone();
-        let expand = self.plan.add(Op::Expand { sets, grouped }, vec![input], unique(expanded));
-        fields[..keys.len()].iter_mut().for_each(|f| *f = f.padded());
-        fields.insert(keys.len(), id);
+        let ids = ids_of(&sets, keys.len());
+        let nulls = sets.iter().map(|set| (0..keys.len()).filter(|k| !set.contains(k)).collect()).collect();
+        let expand = self.plan.add(Op::Expand { nulls, ids }, vec![input], unique(expanded));
+        let width = keys.len();
+        fields[..width].iter_mut().for_each(|f| *f = f.padded());
+        fields.insert(width, id);
         let keys = keys.into_iter().chain([id_at]).collect();
-        Ok(self.plan.add(Op::Aggregate { keys, calls }, vec![expand], unique(fields)))
+        let grouped = self.plan.add(Op::Aggregate { keys, calls }, vec![expand], unique(fields));
+        // DataFusion computes with the number in a type of its own.
+        let made = self.fields(grouped).iter().enumerate().map(|(i, f)| {
+            let column = Expr::Column(Column::new_unqualified(f.name()));
+            let expr = if i == width { datafusion_expr::cast(column, id_type.clone()) } else { column };
+            (expr, f.name().to_owned())
+        });
+        let made = made.collect();
+        self.calc(grouped, None, made)
     }
 }
 
@@ -299,12 +314,20 @@ fn same_partition(fields: &[PlanField], partition: &[usize], made: &[Made], keys
     of_keys.len() == of_partition.len() && of_keys.iter().all(|k| of_partition.contains(k))
 }
 
+/// The numbers of grouping sets as DataFusion has them: a bit for each key that the set does not have, the last key's being the
+/// lowest, and above them how often the same set stood before.
+fn ids_of(sets: &[Vec<usize>], keys: usize) -> Vec<i64> {
+    let mask = |set: &Vec<usize>| -> i64 {
+        (0..keys).filter(|k| !set.contains(k)).map(|k| 1 << (keys - 1 - k)).sum()
+    };
+    let before = |at: usize| sets[..at].iter().filter(|s| mask(s) == mask(&sets[at])).count() as i64;
+    (0..sets.len()).map(|at| mask(&sets[at]) | before(at) << keys).collect()
+}
+
 /// The type that DataFusion gives the number of a grouping set.
 fn id_type(keys: usize, sets: &[Vec<usize>]) -> DataType {
-    let mut distinct = sets.to_vec();
-    distinct.sort();
-    distinct.dedup();
-    Aggregate::grouping_id_type(keys, sets.len() - distinct.len())
+    let ordinals = ids_of(sets, keys).into_iter().map(|id| id >> keys).max().unwrap_or(0);
+    Aggregate::grouping_id_type(keys, ordinals as usize)
 }
 
 /// Grouping sets as places of the keys.

@@ -3,13 +3,21 @@
 use crate::convert::{Converter, Made, df_schema, field_of_expr, read_by, unaliased, unique};
 use crate::error::{PlanResult, lower, planning};
 use crate::bind::nodes::time_of_call;
-use crate::plan::{NodeId, Op, PlanField, RankFunction, column_index, is_column, substitute};
+use crate::plan::{NodeId, Op, PlanField, RankFunction, WindowRole, column_index, is_column, substitute};
+use flugs_sql_types::TimeKind;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, ScalarValue};
-use datafusion_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
 use datafusion_expr::{BinaryExpr, Expr, Operator};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// What a column says about time and windows.
+#[derive(Debug, Clone, Copy)]
+struct Tag {
+    time: Option<TimeKind>,
+    window: Option<WindowRole>,
+}
 
 impl Converter<'_> {
     /// The rows of the input for which a condition holds.
@@ -20,6 +28,23 @@ impl Converter<'_> {
 
     /// Columns made of the rows of the input for which a condition holds.
     pub(crate) fn calc(&mut self, input: NodeId, filter: Option<Expr>, made: Vec<Made>) -> PlanResult<NodeId> {
+        let fields = self.fields(input);
+        let tags = made.iter().map(|(e, _)| match column_index(e, fields) {
+            Some(index) => Tag { time: fields[index].time, window: fields[index].window },
+            None => Tag { time: time_of_call(unaliased(e)), window: None },
+        });
+        let tags = tags.collect::<Vec<_>>();
+        self.calc_tagged(input, filter, made, &tags)
+    }
+
+    /// The same, where the columns say this about time, whatever their expressions have become.
+    fn calc_tagged(
+        &mut self,
+        input: NodeId,
+        filter: Option<Expr>,
+        made: Vec<Made>,
+        tags: &[Tag],
+    ) -> PlanResult<NodeId> {
         let node = self.plan.node(input);
         if let Op::Calc { filter: below, exprs } = &node.op
             && mergeable(&node.fields, exprs, filter.as_ref(), &made)?
@@ -33,47 +58,56 @@ impl Converter<'_> {
             let made = made.into_iter().map(|(e, name)| Ok((substitute(e, &with).map_err(lower)?, name)));
             let made = made.collect::<PlanResult<Vec<_>>>()?;
             let input = node.inputs[0];
-            return self.calc(input, merged, made);
+            return self.calc_tagged(input, merged, made, tags);
         }
         let filter = filter.map(simplified).transpose()?;
         let made = made.into_iter().map(|(e, name)| Ok((simplified(e)?, name))).collect::<PlanResult<Vec<_>>>()?;
         let (filter, made) = known_values(filter, made)?;
-        if let Some(ranked) = self.limit_rank(input, filter.as_ref(), &made)? {
+        if let Some(ranked) = self.limit_rank(input, filter.as_ref(), &made, tags)? {
             return Ok(ranked);
         }
-        if let Some(pruned) = self.prune(input, filter.as_ref(), &made)? {
+        if let Some(pruned) = self.prune(input, filter.as_ref(), &made, tags)? {
             return Ok(pruned);
         }
-        self.add_calc(input, filter, made)
+        self.add_calc(input, filter, made, tags)
     }
 
     /// Adds the operator itself, unless it would change nothing but names.
-    fn add_calc(&mut self, input: NodeId, filter: Option<Expr>, made: Vec<Made>) -> PlanResult<NodeId> {
+    fn add_calc(
+        &mut self,
+        input: NodeId,
+        filter: Option<Expr>,
+        made: Vec<Made>,
+        tags: &[Tag],
+    ) -> PlanResult<NodeId> {
         let fields = self.fields(input);
         let same = made.len() == fields.len()
-            && made.iter().zip(fields).all(|((e, _), f)| is_column(e) == Some(f.name()));
+            && made.iter().zip(fields).all(|((e, _), f)| is_column(e) == Some(f.name()))
+            && tags.iter().zip(fields).all(|(tag, f)| tag.time == f.time);
         if filter.is_none() && same {
             return Ok(input);
         }
         let schema = df_schema(fields)?;
         let mut outputs = Vec::with_capacity(made.len());
-        for (expr, name) in &made {
-            let output = match column_index(expr, fields) {
-                Some(index) => fields[index].renamed(name),
-                None => {
-                    let field = field_of_expr(expr, &schema)?;
-                    let field = Arc::new(field.as_ref().clone().with_name(name));
-                    PlanField { time: time_of_call(expr), ..PlanField::new(field) }
-                }
+        for ((expr, name), tag) in made.iter().zip(tags) {
+            let field = match column_index(expr, fields) {
+                Some(index) => fields[index].renamed(name).field,
+                None => Arc::new(field_of_expr(expr, &schema)?.as_ref().clone().with_name(name)),
             };
-            outputs.push(output);
+            outputs.push(PlanField { field, time: tag.time, window: tag.window });
         }
         let exprs = made.into_iter().map(|(e, _)| unaliased(&e).clone()).collect();
         Ok(self.plan.add(Op::Calc { filter, exprs }, vec![input], unique(outputs)))
     }
 
     /// A rank of which only the first rows are kept.
-    fn limit_rank(&mut self, input: NodeId, filter: Option<&Expr>, made: &[Made]) -> PlanResult<Option<NodeId>> {
+    fn limit_rank(
+        &mut self,
+        input: NodeId,
+        filter: Option<&Expr>,
+        made: &[Made],
+        tags: &[Tag],
+    ) -> PlanResult<Option<NodeId>> {
         let node = self.plan.node(input);
         let Op::Rank { function, partition, order, range: None, output_rank: true } = &node.op else {
             return Ok(None);
@@ -103,11 +137,17 @@ impl Converter<'_> {
         let (function, partition, order) = (*function, partition.clone(), order.clone());
         let below = node.inputs[0];
         let limited = self.ranked(below, function, partition, order, (first, last), output_rank, fields)?;
-        self.calc(limited, rest, made.to_vec()).map(Some)
+        self.calc_tagged(limited, rest, made.to_vec(), tags).map(Some)
     }
 
     /// Has the operator below make only what is read.
-    fn prune(&mut self, input: NodeId, filter: Option<&Expr>, made: &[Made]) -> PlanResult<Option<NodeId>> {
+    fn prune(
+        &mut self,
+        input: NodeId,
+        filter: Option<&Expr>,
+        made: &[Made],
+        tags: &[Tag],
+    ) -> PlanResult<Option<NodeId>> {
         let node = self.plan.node(input);
         let used = read_by(made.iter().map(|(e, _)| e).chain(filter), &node.fields)?;
         let pruned = match &node.op {
@@ -124,14 +164,14 @@ impl Converter<'_> {
                 let (partition, order) = (partition.clone(), order.clone());
                 let (function, range, below) = (*function, *range, node.inputs[0]);
                 let limited = self.ranked(below, function, partition, order, range, false, fields)?;
-                return self.calc(limited, filter.cloned(), made.to_vec()).map(Some);
+                return self.calc_tagged(limited, filter.cloned(), made.to_vec(), tags).map(Some);
             }
             _ => return Ok(None),
         };
         let kept = used.iter().map(|i| node.fields[*i].clone()).collect();
         let inputs = node.inputs.clone();
         let pruned = self.plan.add(pruned, inputs, kept);
-        self.calc(pruned, filter.cloned(), made.to_vec()).map(Some)
+        self.calc_tagged(pruned, filter.cloned(), made.to_vec(), tags).map(Some)
     }
 }
 
@@ -144,7 +184,7 @@ fn is_cheap(expr: &Expr) -> bool {
     match expr {
         Expr::Column(_) | Expr::Literal(..) => true,
         Expr::Alias(alias) => is_cheap(&alias.expr),
-        Expr::ScalarFunction(call) if matches!(call.name(), "get_field" | "proctime") => call.args.iter().all(is_cheap),
+        Expr::ScalarFunction(call) if matches!(call.name(), "get_field" | "PROCTIME") => call.args.iter().all(is_cheap),
         // A row put together for the sake of its fields, which are taken out again.
         Expr::ScalarFunction(call) if call.name() == "named_struct" => call.args.iter().all(is_cheap),
         _ => false,
@@ -194,17 +234,7 @@ fn simplified(expr: Expr) -> PlanResult<Expr> {
 
 /// Where the filter says that a column equals a constant, the columns that are made are simpler.
 fn known_values(filter: Option<Expr>, made: Vec<Made>) -> PlanResult<(Option<Expr>, Vec<Made>)> {
-    let mut known: Vec<(String, ScalarValue)> = Vec::new();
-    for conjunct in filter.clone().map(split_conjunction_owned).unwrap_or_default() {
-        if let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = &conjunct {
-            match (left.as_ref(), right.as_ref()) {
-                (Expr::Column(c), Expr::Literal(v, _)) | (Expr::Literal(v, _), Expr::Column(c)) if !v.is_null() => {
-                    known.push((c.name.clone(), v.clone()));
-                }
-                _ => {}
-            }
-        }
-    }
+    let known = filter.as_ref().map(equalities).unwrap_or_default();
     if known.is_empty() {
         return Ok((filter, made));
     }
@@ -212,8 +242,22 @@ fn known_values(filter: Option<Expr>, made: Vec<Made>) -> PlanResult<(Option<Exp
     Ok((filter, made.collect::<PlanResult<_>>()?))
 }
 
+/// The columns that a condition makes equal to constants.
+pub(super) fn equalities(filter: &Expr) -> Vec<(String, ScalarValue)> {
+    let equality = |conjunct: &Expr| match conjunct {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (left.as_ref(), right.as_ref()) {
+            (Expr::Column(c), Expr::Literal(v, _)) | (Expr::Literal(v, _), Expr::Column(c)) if !v.is_null() => {
+                Some((c.name.clone(), v.clone()))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    split_conjunction(filter).into_iter().filter_map(equality).collect()
+}
+
 /// Only choices are decided: values stay the columns that they are.
-fn with_known(expr: Expr, known: &[(String, ScalarValue)]) -> PlanResult<Expr> {
+pub(super) fn with_known(expr: Expr, known: &[(String, ScalarValue)]) -> PlanResult<Expr> {
     let decided = expr.transform_up(|e| {
         let Expr::Case(case) = e else { return Ok(Transformed::no(e)) };
         let mut left = Vec::new();

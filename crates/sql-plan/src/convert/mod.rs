@@ -124,7 +124,7 @@ impl Converter<'_> {
             let args = node.args.iter().map(|e| self.local(e, node.input.schema(), input));
             let args = args.collect::<PlanResult<Vec<_>>>()?;
             let made: Vec<FieldRef> = node.made.fields().iter().cloned().collect();
-            return self.correlate(input, &node.name, &node.function.0, args, node.left, &made);
+            return self.correlate(input, &node.function.0, args, node.left, &made);
         }
         if let Some(node) = node.downcast_ref::<FunctionScanNode>() {
             let one_row = RecordBatch::try_new_with_options(
@@ -135,7 +135,7 @@ impl Converter<'_> {
             let input = self.rows(one_row.map_err(|e| planning(e.into()))?);
             let made: Vec<FieldRef> = node.schema.fields().iter().cloned().collect();
             let args = node.args.clone();
-            return self.correlate(input, &node.name, &node.function.0, args, false, &made);
+            return self.correlate(input, &node.function.0, args, false, &made);
         }
         Err(unsupported("this relation"))
     }
@@ -197,8 +197,7 @@ impl Converter<'_> {
     fn correlate(
         &mut self,
         input: NodeId,
-        name: &str,
-        function: &Arc<dyn flugs_sql_functions::TableFunction>,
+        function: &CorrelateFn,
         args: Vec<Expr>,
         left: bool,
         made: &[FieldRef],
@@ -211,7 +210,7 @@ impl Converter<'_> {
             false => PlanField::new(f.clone()),
         }));
         let added = self.fields(input).len();
-        let function = CorrelateFn { name: name.to_owned(), function: function.clone() };
+        let function = function.clone();
         let node = self.plan.add(Op::Correlate { function, args, left }, vec![input], unique(fields));
         let kept = (0..width).chain(added..added + made.len()).collect::<Vec<_>>();
         self.select(node, &kept)
@@ -334,11 +333,12 @@ impl Converter<'_> {
 
 /// An expression over a relation's columns as one over the columns of a node that has them in the same order.
 pub(crate) fn localized(expr: &Expr, schema: &DFSchema, fields: &[PlanField]) -> PlanResult<Expr> {
-    let replaced = expr.clone().transform(|e| match e {
+    let replaced = expr.clone().transform_up(|e| match e {
         Expr::Column(column) => {
             let index = schema.index_of_column(&column)?;
             Ok(Transformed::yes(Expr::Column(Column::new_unqualified(fields[index].name()))))
         }
+        Expr::Alias(alias) => Ok(Transformed::yes(*alias.expr)),
         other => Ok(Transformed::no(other)),
     });
     Ok(replaced.map_err(planning)?.data)

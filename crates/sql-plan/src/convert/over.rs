@@ -1,12 +1,12 @@
 //! `OVER`: ranks that a filter may limit, and aggregates over the rows around each row.
 
-use crate::convert::{Converter, unaliased, unique};
-use crate::error::{PlanResult, lower, unsupported};
+use crate::convert::{Converter, df_schema, unaliased, unique};
+use crate::error::{PlanResult, planning, unsupported};
 use crate::plan::{NodeId, Op, OverCall, PlanField, RankFunction, SortKey, WindowRole};
 use datafusion_expr::expr::{WindowFunction, WindowFunctionParams};
 use datafusion_expr::logical_plan::Window;
 use datafusion_expr::Expr;
-use flugs_sql_functions::aggregate::window_kind;
+use flugs_sql_functions::aggregate::{PlannedWindow, plan_window};
 
 fn rank_function(name: &str) -> Option<RankFunction> {
     match name {
@@ -87,7 +87,12 @@ impl Converter<'_> {
         field: &arrow::datatypes::FieldRef,
     ) -> PlanResult<OverCall> {
         let params = WindowFunctionParams { args, ..function.params.clone() };
-        let (kind, args) = window_kind(&function.fun, &params).map_err(lower)?;
+        let call = WindowFunction { fun: function.fun.clone(), params: params.clone() };
+        let schema = df_schema(self.fields(*input))?;
+        let PlannedWindow { kind, arguments: args, user } = plan_window(&call, &schema).map_err(planning)?;
+        if user.is_some() {
+            return Err(unsupported(format!("the user's function {} before OVER", function.fun.name())));
+        }
         let mut columns = |exprs: &[Expr]| -> PlanResult<Vec<usize>> {
             let (next, places) = self.as_columns(*input, exprs)?;
             *input = next;

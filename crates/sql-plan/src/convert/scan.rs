@@ -2,6 +2,7 @@
 
 use crate::bind::nodes::WatermarkNode;
 use crate::bind::{SourceTable, is_updating};
+use crate::convert::calc::{equalities, with_known};
 use crate::convert::{Converter, unique};
 use crate::error::{PlanResult, lower, semantic};
 use crate::plan::{NodeId, Op, Plan, PlanField, ScanOp, column_index, columns_of, substitute};
@@ -9,7 +10,7 @@ use crate::catalog::ColumnKind;
 use datafusion_common::ScalarValue;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_expr::logical_plan::TableScan;
-use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::utils::{conjunction, split_conjunction};
 use datafusion_expr::{BinaryExpr, Expr, Operator};
 use flugs_sql_types::TimeKind;
 use flugs_table::{ChangelogMode, FieldPath, Literal, Predicate, PredicateOp};
@@ -193,10 +194,27 @@ fn over_scan(
     fields: &[PlanField],
 ) -> Result<NodeId> {
     let Op::Scan(scan) = &below.op else { return Err(Error::bug("a scan was expected")) };
+    let width = scan.columns.len();
+    let grows = scan.source.changelog_mode() == ChangelogMode::Append;
+    // What the source applies itself holds for all its rows.
+    let (mut kept, mut applied) = (Vec::new(), Vec::new());
+    for conjunct in filter.map(split_conjunction).unwrap_or_default() {
+        let offered = if grows { offers(conjunct, below, width) } else { Vec::new() };
+        match &offered[..] {
+            [predicate] if scan.source.applies(predicate) => applied.push(conjunct.clone()),
+            _ => kept.push(conjunct.clone()),
+        }
+    }
+    let (all, filter) = (filter, conjunction(kept));
+    let filter = filter.as_ref();
+    let holds = conjunction(applied).map(|e| equalities(&e)).unwrap_or_default();
+    let decided = |e: &Expr| with_known(e.clone(), &holds).map_err(|e| Error::bug(e.message));
+    let mut scan = scan.as_ref().clone();
+    scan.watermark = scan.watermark.as_ref().map(decided).transpose()?;
+    scan.rowtime = scan.rowtime.as_ref().map(decided).transpose()?;
     let own = scan.watermark.iter().chain(&scan.rowtime);
     let paths = paths_read(exprs.iter().chain(filter).chain(own))?;
     // Columns in the order of the scan, then by path; metadata columns stay behind.
-    let width = scan.columns.len();
     let (mut columns, mut new_fields, mut metadata, mut of_metadata) = (vec![], vec![], vec![], vec![]);
     let mut renames: HashMap<Vec<String>, String> = HashMap::new();
     for (index, field) in below.fields.iter().enumerate() {
@@ -233,16 +251,14 @@ fn over_scan(
     let key_fields = scan.primary_key.iter().map(|k| below.fields[*k].name().to_owned());
     let primary_key: Option<Vec<usize>> =
         key_fields.map(|name| new_fields.iter().position(|f| f.name() == name)).collect();
-    let mut scan = scan.as_ref().clone();
-    let offered = filter.map(|f| offers(f, below, width)).unwrap_or_default();
     scan.columns = columns;
     scan.metadata = metadata;
     scan.watermark = scan.watermark.as_ref().map(rename).transpose()?;
     scan.rowtime = scan.rowtime.as_ref().map(rename).transpose()?;
     scan.primary_key = primary_key.unwrap_or_default();
     // Changes must all be seen by whoever counts them; only rows of tables that grow may be left out.
-    if scan.source.changelog_mode() == ChangelogMode::Append {
-        scan.predicates = offered;
+    if grows {
+        scan.predicates = all.map(|f| offers(f, below, width)).unwrap_or_default();
     }
     let filter = filter.map(rename).transpose()?;
     let exprs = exprs.iter().map(rename).collect::<Result<Vec<_>>>()?;

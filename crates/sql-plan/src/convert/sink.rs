@@ -8,7 +8,7 @@ use crate::plan::{NodeId, Op, SinkOp};
 use datafusion_common::{Column, ScalarValue};
 use datafusion_expr::Expr;
 use datafusion_expr::expr::ScalarFunction;
-use flugs_sql_functions::cast::{cast_function, implicit_cast};
+use flugs_sql_functions::cast::{Implicit, implicit_cast};
 use flugs_sql_types::{SqlType, from_field, to_field};
 use flugs_table::{ChangelogMode, Options, TableContext, TableSink};
 use std::sync::Arc;
@@ -116,14 +116,10 @@ impl Converter<'_> {
 
 /// The value as one of the column's type, where that is done unasked.
 pub(crate) fn fitting(expr: Expr, from: &SqlType, to: &SqlType) -> Option<Expr> {
-    if from.kind == to.kind {
-        return Some(expr);
+    match implicit_cast(&from.kind, &to.kind)? {
+        Implicit::Same => Some(expr),
+        Implicit::Cast(function) => Some(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(function), vec![expr]))),
     }
-    if !implicit_cast(from, to) {
-        return None;
-    }
-    let function = Arc::new(cast_function(SqlType { kind: to.kind.clone(), nullable: true }, false));
-    Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr])))
 }
 
 fn mismatch(path: &ObjectPath, column: &str, to: &SqlType, from: &SqlType) -> flugs_sql_parser::SqlError {

@@ -3,7 +3,10 @@
 use crate::convert::concatenated;
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
-use crate::plan::{JoinKind, Node, Op, PlanField};
+use crate::plan::{CorrelateFn, JoinKind, Node, Op, PlanField};
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::{cast, concat_batches};
+use arrow::datatypes::DataType;
 use datafusion_common::Column;
 use datafusion_expr::Expr;
 use flugs_batch::{ChangeBatch, Either};
@@ -11,13 +14,13 @@ use flugs_graph::NodeKind;
 use flugs_sql_ops::join::{
     Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime, JoinType,
     LookupJoin, LookupJoinSpec, LookupKey, ProcTimeTemporalJoin, ProcTimeTemporalJoinSpec, RegularJoin, RegularJoinSpec,
-    TemporalJoin, TemporalJoinSpec,
+    TableRows, TemporalJoin, TemporalJoinSpec, Unnested, unnest,
 };
 use flugs_sql_ops::window::{AttachedWindow, WindowJoin, WindowJoinKind, WindowJoinSpec};
-use flugs_sql_types::TimeKind;
+use flugs_sql_types::{LogicalType, TimeKind, from_field};
 use flugs_table::ChangelogMode;
 use flugs_task::{NodeFactory, OneInput, Operator, TwoInputs};
-use flugs_types::{Error, Result};
+use flugs_types::{Error, Result, guarded};
 use std::sync::Arc;
 
 type Keys = Vec<(usize, usize, bool)>;
@@ -196,11 +199,10 @@ impl Lowering<'_> {
                 let arguments = args.iter().map(|a| {
                     self.expr(&Expr::Column(Column::new_unqualified(left.fields[*a].name())), &left.fields)
                 });
-                let called = function.function.clone();
                 let spec = CorrelateSpec {
                     join_type: if *keep { JoinType::Left } else { JoinType::Inner },
                     left: left.schema(),
-                    function: Arc::new(move |args| called.eval(args)),
+                    function: rows_of(function, &left, args)?,
                     arguments: arguments.collect::<Result<_>>()?,
                     right: Arc::new(right),
                     condition: None,
@@ -246,4 +248,45 @@ fn window_kind(kind: JoinKind) -> Result<WindowJoinKind> {
         JoinKind::Anti => WindowJoinKind::Anti,
         JoinKind::NullAwareAnti => return Err(Error::bug("NOT IN is no join of windows")),
     })
+}
+
+/// The most rows of arguments that a function sees at once.
+const FUNCTION_ROWS: usize = 256;
+
+/// A table function as the operator calls it.
+fn rows_of(function: &CorrelateFn, left: &Node, args: &[usize]) -> Result<TableRows> {
+    let called = match function {
+        CorrelateFn::Unnest { with_ordinality } => {
+            let argument = args.first().map(|a| &left.fields[*a].field);
+            let argument = argument.ok_or_else(|| Error::bug("UNNEST without an argument"))?;
+            let what = match from_field(argument)?.kind {
+                LogicalType::Array(_) => Unnested::Array,
+                LogicalType::Map(..) => Unnested::Map,
+                LogicalType::Multiset(_) => Unnested::Multiset,
+                other => return Err(Error::job(format!("UNNEST takes an array, a map or a multiset, not {other}"))),
+            };
+            return Ok(unnest(what, *with_ordinality));
+        }
+        CorrelateFn::Function(function) => function.clone(),
+    };
+    Ok(Arc::new(move |batch: &RecordBatch| {
+        let types: Vec<DataType> = batch.columns().iter().map(|c| c.data_type().clone()).collect();
+        let wanted = called.coerce(&types)?;
+        let columns = batch.columns().iter().zip(&wanted).map(|(column, wanted)| {
+            cast(column, wanted).map_err(|e| Error::data("an argument of a table function does not fit").caused_by(e))
+        });
+        let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
+        let (mut parts, mut of) = (Vec::new(), Vec::new());
+        for start in (0..batch.num_rows()).step_by(FUNCTION_ROWS) {
+            let rows = start..batch.num_rows().min(start + FUNCTION_ROWS);
+            let made = guarded(|| called.eval(&columns, rows))?;
+            of.extend(made.of);
+            parts.push(made.rows);
+        }
+        let Some(first) = parts.first() else {
+            return Err(Error::bug("a table function is called with no rows"));
+        };
+        let rows = concat_batches(&first.schema(), &parts);
+        Ok((rows.map_err(|e| Error::user("a table function gave columns that differ").caused_by(e))?, of))
+    }))
 }

@@ -4,10 +4,11 @@ use crate::bind::nodes::WindowKind;
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
 use crate::plan::{AggregateCall, Emit, Node, Op, OverCall, RankFunction, SortKey, WindowSpec};
-use arrow::compute::SortOptions;
+use flugs_sql_ops::row::SortOptions;
 use datafusion_expr::{WindowFrame, WindowFrameBound, WindowFrameUnits};
 use flugs_graph::NodeKind;
-use flugs_sql_ops::aggregate::{AggregateCall as OpsCall, Expand, ExpandSpec, GroupAggregate, GroupAggregateSpec};
+use crate::explain::is_bounded;
+use flugs_sql_ops::aggregate::{AggregateCall as OpsCall, BundleSpec, Expand, ExpandSpec, GroupAggregate, GroupAggregateSpec};
 use flugs_sql_ops::calc::{Calc, CalcSpec};
 use flugs_sql_ops::changelog::{
     ChangelogNormalize, ChangelogNormalizeSpec, DropUpdateBefore, SinkMaterialize, SinkMaterializeSpec,
@@ -46,7 +47,8 @@ fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
 }
 
 fn sort_options(keys: &[SortKey]) -> Vec<(usize, SortOptions)> {
-    keys.iter().map(|key| (key.column, key.options)).collect()
+    let options = |o: arrow::compute::SortOptions| SortOptions { descending: o.descending, nulls_first: o.nulls_first };
+    keys.iter().map(|key| (key.column, options(key.options))).collect()
 }
 
 fn calls(calls: &[AggregateCall]) -> Vec<OpsCall> {
@@ -58,7 +60,7 @@ fn calls(calls: &[AggregateCall]) -> Vec<OpsCall> {
             distinct: call.distinct,
             filter: call.filter,
             order_by: sort_options(&call.order_by),
-            field: call.field.clone(),
+            result: call.field.clone(),
         })
         .collect()
 }
@@ -97,8 +99,9 @@ impl Lowering<'_> {
                 };
                 made(Exchange::Direct, false, move || Calc::new(spec.clone()))
             }
-            Op::Expand { sets, grouped } => {
-                let spec = ExpandSpec { input: schema, sets: sets.clone(), grouped: grouped.clone(), output };
+            Op::Expand { nulls, ids } => {
+                let id_name = output.fields().last().map_or_else(String::new, |f| f.name().clone());
+                let spec = ExpandSpec { input: schema, nulls: nulls.clone(), ids: ids.clone(), id_name };
                 made(Exchange::Direct, false, move || Expand::new(spec.clone()))
             }
             Op::Aggregate { keys, calls: of } => {
@@ -106,12 +109,13 @@ impl Lowering<'_> {
                     input: schema,
                     keys: keys.clone(),
                     calls: calls(of),
-                    output,
                     retract,
                     emit_update_before,
+                    at_end: false,
+                    row_over_nothing: keys.is_empty() && is_bounded(self.plan, node.inputs[0]),
                     ttl,
                     retract_on_expiry,
-                    bundle: self.config.mini_batch,
+                    bundle: self.config.mini_batch.map(|(rows, latency)| BundleSpec { rows: rows as usize, latency }),
                 };
                 made(Exchange::Key(keys.clone()), true, move || GroupAggregate::new(spec.clone()))
             }
@@ -175,7 +179,7 @@ impl Lowering<'_> {
             Op::Sort { order, offset, fetch } => self.sort(node, order, *offset, *fetch),
             Op::Normalize { keys } => {
                 let spec = ChangelogNormalizeSpec {
-                    input: schema,
+                    schema,
                     keys: keys.clone(),
                     emit_update_before,
                     ttl,
@@ -184,10 +188,11 @@ impl Lowering<'_> {
                 made(Exchange::Key(keys.clone()), true, move || ChangelogNormalize::new(spec.clone()))
             }
             Op::Materialize { keys } => {
-                let spec = SinkMaterializeSpec { input: schema, keys: keys.clone(), emit_update_before, ttl };
+                let upsert_key = input.keys.first().cloned();
+                let spec = SinkMaterializeSpec { schema, keys: keys.clone(), upsert_key, ttl };
                 made(Exchange::Key(keys.clone()), true, move || SinkMaterialize::new(spec.clone()))
             }
-            Op::DropUpdateBefore => made(Exchange::Direct, false, DropUpdateBefore::new),
+            Op::DropUpdateBefore => made(Exchange::Direct, false, DropUpdateBefore::default),
             other => return Err(Error::bug(format!("{} is no operator with one input", other.name()))),
         })
     }
@@ -231,14 +236,14 @@ impl Lowering<'_> {
         let (input, output) = (from.schema(), node.schema());
         let window_columns = vec![WindowColumn::Start, WindowColumn::End, WindowColumn::Time];
         let exchange = Exchange::Key(keys.clone());
-        let (keys, aggregates, zone) = (keys.clone(), calls(of), self.zone());
+        let (keys, calls, zone) = (keys.clone(), calls(of), self.zone());
         if let Some(window) = window
             && shape(window.kind).is_none()
         {
             let (gap_ms, time) = (gap(window.kind), window_time(window));
             let late_output = false;
             let spec = SessionAggregateSpec {
-                input, gap_ms, time, zone, keys, aggregates, window_columns, output, late_output,
+                input, gap_ms, time, zone, keys, calls, window_columns, output, late_output,
             };
             return Ok(made(exchange, true, move || SessionAggregate::new(spec.clone())));
         }
@@ -257,7 +262,7 @@ impl Lowering<'_> {
             windows,
             zone,
             keys,
-            aggregates,
+            calls,
             retract: !from.changes.is_append(),
             window_columns,
             output,

@@ -127,7 +127,7 @@ impl Lowering<'_> {
         if sink.mode == ChangelogMode::Upsert && update_before {
             let parallelism = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
             let drop = self.graph_node("DropUpdateBefore", NodeKind::Operator, &format!("{uid}:drop"), parallelism, false);
-            let drop = self.builder.node(drop, Arc::new(OneInput::new(DropUpdateBefore::new)));
+            let drop = self.builder.node(drop, Arc::new(OneInput::new(DropUpdateBefore::default)));
             self.connect(&from, &origins, drop, 0, parallelism, &Exchange::Direct)?;
             origins = vec![Origin { node: drop, output: 0, parallelism }];
         }

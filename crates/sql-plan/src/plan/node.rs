@@ -8,8 +8,9 @@ use arrow::compute::SortOptions;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion_expr::Expr;
 use flugs_sql_functions::table::TableFunction;
-use flugs_sql_types::{AggregateKind, TimeKind, WindowKind as OverKind};
+use flugs_sql_types::{AggregateKind, LogicalType, RowField, SqlType, TimeKind, WindowKind as OverKind};
 use flugs_table::{ChangelogMode, FieldPath, LookupSource, Predicate, TableSink, TableSource};
+use flugs_types::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -276,13 +277,56 @@ pub struct LookupSpec {
     pub schema: SchemaRef,
 }
 
-/// A table function that a [`Op::Correlate`] calls.
-#[derive(Clone)]
-pub struct CorrelateFn {
+/// What an [`Op::Correlate`] calls.
+#[derive(Debug, Clone)]
+pub enum CorrelateFn {
+    /// `UNNEST`.
+    Unnest {
+        /// Whether the elements are counted in a last column.
+        with_ordinality: bool,
+    },
+    /// A table function.
+    Function(Arc<dyn TableFunction>),
+}
+
+impl CorrelateFn {
     /// Its name.
-    pub name: String,
-    /// What it does.
-    pub function: Arc<dyn TableFunction>,
+    pub fn name(&self) -> &str {
+        match self {
+            CorrelateFn::Unnest { with_ordinality: false } => "UNNEST",
+            CorrelateFn::Unnest { with_ordinality: true } => "UNNEST WITH ORDINALITY",
+            CorrelateFn::Function(function) => function.name(),
+        }
+    }
+
+    /// The columns of the rows that it gives for arguments of these types.
+    pub fn columns(&self, arguments: &[SqlType]) -> Result<Vec<RowField>> {
+        let CorrelateFn::Unnest { with_ordinality } = self else {
+            let CorrelateFn::Function(function) = self else { return Ok(Vec::new()) };
+            return function.columns(arguments);
+        };
+        let element = |element: &SqlType| match &element.kind {
+            LogicalType::Row(fields) => fields
+                .iter()
+                .map(|f| RowField {
+                    sql_type: SqlType { nullable: f.sql_type.nullable || element.nullable, ..f.sql_type.clone() },
+                    ..f.clone()
+                })
+                .collect(),
+            _ => vec![RowField::new("f0", element.clone())],
+        };
+        let mut columns = match arguments {
+            [SqlType { kind: LogicalType::Array(of) | LogicalType::Multiset(of), .. }] => element(of),
+            [SqlType { kind: LogicalType::Map(key, value), .. }] => {
+                vec![RowField::new("f0", key.as_ref().clone()), RowField::new("f1", value.as_ref().clone())]
+            }
+            _ => return Err(Error::job("UNNEST takes an array, a map or a multiset")),
+        };
+        if *with_ordinality {
+            columns.push(RowField::new("ordinality", LogicalType::Int.not_null()));
+        }
+        Ok(columns)
+    }
 }
 
 /// What is said of a thing in digests and plans.
@@ -325,10 +369,10 @@ pub enum Op {
     Union,
     /// Each row once for each grouping set: columns that are not in the set NULL, and the set's number behind.
     Expand {
-        /// The columns of each set.
-        sets: Vec<Vec<usize>>,
-        /// The columns that are in some set.
-        grouped: Vec<usize>,
+        /// The columns that each set does not have.
+        nulls: Vec<Vec<usize>>,
+        /// The number of each set.
+        ids: Vec<i64>,
     },
     /// `GROUP BY`.
     Aggregate {
@@ -559,7 +603,7 @@ impl Op {
                 format!("{name} [{exprs}]{}", filter.as_ref().map(|e| format!(" if {e}")).unwrap_or_default())
             }
             Op::Union | Op::DropUpdateBefore => name.to_owned(),
-            Op::Expand { sets, grouped } => format!("{name} {sets:?} {grouped:?}"),
+            Op::Expand { nulls, ids } => format!("{name} {nulls:?} {ids:?}"),
             Op::Aggregate { keys, calls } => format!("{name} {keys:?} {}", digests(calls)),
             Op::WindowAssign { window, partition } => format!("{name} {window:?} {partition:?}"),
             Op::WindowAggregate { window, attached, keys, calls, emit } => {
@@ -580,7 +624,7 @@ impl Op {
             Op::LookupJoin { kind, lookup, keys, residual: r } => {
                 format!("{name} {kind:?} {} {keys:?}{}", lookup.table, residual(r))
             }
-            Op::Correlate { function, args, left } => format!("{name} {} {args:?} {left}", function.name),
+            Op::Correlate { function, args, left } => format!("{name} {} {args:?} {left}", function.name()),
             Op::Rank { function, partition, order, range, output_rank } => {
                 format!("{name} {function:?} {partition:?} {order:?} {range:?} {output_rank}")
             }

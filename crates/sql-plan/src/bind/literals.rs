@@ -1,0 +1,106 @@
+//! Integer literals as `INT`, before binding: DataFusion takes them for `BIGINT`, and chooses functions and types by that.
+//!
+//! A literal becomes `CAST(n AS INT)`, which typing folds. Where DataFusion wants a bare number (limits, ordinals, frames) it
+//! stays one.
+
+use sqlparser::ast::{
+    self, CastKind, DataType, Expr, GroupByExpr, LimitClause, OrderByKind, Query, Select, Value, ValueWithSpan, Visit,
+    VisitMut, VisitorMut, WindowFrameBound, WindowType,
+};
+use std::ops::ControlFlow;
+
+/// Rewrites the integer literals of a query or expression.
+pub(super) fn rewrite<T: VisitMut + Visit>(tree: &mut T) {
+    let _ = VisitMut::visit(tree, &mut Literals);
+}
+
+struct Literals;
+
+fn is_small(text: &str) -> bool {
+    text.parse::<i32>().is_ok()
+}
+
+fn typed(expr: Expr) -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(expr),
+        data_type: DataType::Int(None),
+        format: None,
+        array: false,
+    }
+}
+
+/// A bare number again.
+fn bare(expr: &mut Expr) {
+    if let Expr::Cast { expr: inner, data_type: DataType::Int(None), .. } = expr
+        && let Expr::Value(ValueWithSpan { value: Value::Number(..), .. }) = inner.as_ref()
+    {
+        *expr = inner.as_ref().clone();
+    }
+}
+
+impl VisitorMut for Literals {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Value(ValueWithSpan { value: Value::Number(text, false), .. }) if is_small(text) => {
+                *expr = typed(expr.clone());
+            }
+            Expr::Function(call) => {
+                if let Some(WindowType::WindowSpec(spec)) = &mut call.over
+                    && let Some(frame) = &mut spec.window_frame
+                {
+                    bare_bound(&mut frame.start_bound);
+                    frame.end_bound.iter_mut().for_each(bare_bound);
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        match &mut query.limit_clause {
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+                limit.iter_mut().for_each(bare);
+                offset.iter_mut().for_each(|o| bare(&mut o.value));
+            }
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
+                bare(offset);
+                bare(limit);
+            }
+            None => {}
+        }
+        if let Some(fetch) = &mut query.fetch {
+            fetch.quantity.iter_mut().for_each(bare);
+        }
+        if let Some(order) = &mut query.order_by
+            && let OrderByKind::Expressions(exprs) = &mut order.kind
+        {
+            exprs.iter_mut().for_each(|o| bare(&mut o.expr));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        if let GroupByExpr::Expressions(exprs, _) = &mut select.group_by {
+            exprs.iter_mut().for_each(bare);
+        }
+        for ast::NamedWindowDefinition(_, window) in &mut select.named_window {
+            if let ast::NamedWindowExpr::WindowSpec(spec) = window
+                && let Some(frame) = &mut spec.window_frame
+            {
+                bare_bound(&mut frame.start_bound);
+                frame.end_bound.iter_mut().for_each(bare_bound);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn bare_bound(bound: &mut WindowFrameBound) {
+    if let WindowFrameBound::Preceding(Some(n)) | WindowFrameBound::Following(Some(n)) = bound {
+        bare(n);
+    }
+}
