@@ -104,7 +104,7 @@ impl TableSource for Datagen {
         let (schema, seed) = (request.schema.clone(), self.settings.seed);
         let source = GeneratorSource::chunks(self.count, BATCH_ROWS, move |ranges, out| {
             let rows: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-            let now = if seed.is_some() { options::FIXED_NOW } else { SystemClock::default().now() };
+            let now = if seed.is_some() { options::FIXED_NOW } else { SystemClock.now() };
             let column = |(place, path): &(usize, flugs_table::FieldPath)| {
                 let field = &fields[*place];
                 let column = field.column(draws(seed.unwrap_or(0), *place, ranges), now)?;

@@ -327,7 +327,7 @@ impl Builder {
     pub(super) fn finish(&mut self) -> Result<ArrayRef> {
         let valid = std::mem::take(&mut self.valid);
         let nulls = (std::mem::take(&mut self.nulls) > 0).then(|| NullBuffer::from(valid.as_slice()));
-        Ok(self.values.finish(&self.field, valid.len(), nulls)?)
+        self.values.finish(&self.field, valid.len(), nulls)
     }
 }
 

@@ -204,12 +204,14 @@ impl<'a> Scanner<'a> {
         };
         let high = unit(*at).ok_or_else(|| wrong("four hexadecimal digits expected", *at))?;
         *at += 4;
-        if (0xd800..0xdc00).contains(&high) && self.text.get(*at..*at + 2) == Some("\\u") {
-            if let Some(low) = unit(*at + 2).filter(|low| (0xdc00..0xe000).contains(low)) {
-                *at += 6;
-                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
+        let low = match self.text.get(*at..*at + 2) {
+            Some("\\u") if (0xd800..0xdc00).contains(&high) => unit(*at + 2),
+            _ => None,
+        };
+        if let Some(low) = low.filter(|low| (0xdc00..0xe000).contains(low)) {
+            *at += 6;
+            let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+            return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
         }
         Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER))
     }

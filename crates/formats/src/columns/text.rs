@@ -141,7 +141,7 @@ fn fraction(out: &mut String, nanos: u32, step: usize) {
 /// As `java.time.LocalTime` shows itself: seconds only where they are not zero, fractions by three digits.
 pub fn java_time(out: &mut String, at: DateTime) {
     hours_and_minutes(out, at);
-    if at.seconds % 60 > 0 || at.nanos > 0 {
+    if !at.seconds.is_multiple_of(60) || at.nanos > 0 {
         java_seconds(out, at);
     }
 }

@@ -45,8 +45,7 @@ impl FileLookup {
 
     fn rows(&self) -> Result<Arc<KeyedRows>> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_old =
-            |interval: Duration| SystemClock::default().monotonic().saturating_sub(loaded.at) >= interval;
+        let is_old = |interval: Duration| SystemClock.monotonic().saturating_sub(loaded.at) >= interval;
         if self.table.files.reload.is_some_and(is_old) {
             *loaded = load(&self.table, &self.keys)?;
         }
@@ -61,7 +60,7 @@ impl LookupSource for FileLookup {
 }
 
 fn load(table: &Described, keys: &[usize]) -> Result<Loaded> {
-    let at = SystemClock::default().monotonic();
+    let at = SystemClock.monotonic();
     let layout = Arc::new(all_columns(table)?);
     let mut batches = Vec::new();
     for file in discovery(table, &[]).files()? {

@@ -357,7 +357,7 @@ fn number(text: &str, to: &mut Builder) -> Result<(), String> {
 fn whole_part(text: &str) -> Result<i64, String> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     let value: f64 = text.parse().map_err(|_| format!("a number expected, {text} found"))?;
-    if value >= -LIMIT && value < LIMIT { Ok(value as i64) } else { Err(format!("{text} is out of range")) }
+    if (-LIMIT..LIMIT).contains(&value) { Ok(value as i64) } else { Err(format!("{text} is out of range")) }
 }
 
 /// The decoder of the format.
