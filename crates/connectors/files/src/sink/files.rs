@@ -111,6 +111,7 @@ impl<C: Contents> PartFiles<C> {
     }
 
     /// The folder of the sink.
+    #[cfg(feature = "table-base")]
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

@@ -9,7 +9,8 @@ use arrow::datatypes::{Schema, SchemaRef};
 use flugs_formats::columns::CsvFormat;
 use flugs_sql_types::to_schema;
 use flugs_table::{
-    FormatFactory, LookupSource, OptionSpec, Options, TableContext, TableFactory, TableSink, TableSource,
+    ChangelogMode, FormatFactory, LookupSource, OptionSpec, Options, TableContext, TableFactory, TableSink,
+    TableSource,
 };
 use flugs_types::{Error, Result};
 use std::sync::Arc;
@@ -21,6 +22,22 @@ pub(super) enum Contents {
     Rows(Arc<dyn FormatFactory>),
     #[cfg(feature = "parquet")]
     Parquet,
+}
+
+impl Contents {
+    /// The format of records; none where files have none.
+    pub(super) fn format(&self) -> Option<&Arc<dyn FormatFactory>> {
+        match self {
+            Contents::Rows(format) => Some(format),
+            #[cfg(feature = "parquet")]
+            Contents::Parquet => None,
+        }
+    }
+
+    /// What rows that are read or written do.
+    pub(super) fn changelog_mode(&self) -> ChangelogMode {
+        self.format().map_or(ChangelogMode::Append, |format| format.changelog_mode())
+    }
 }
 
 /// A table of files, whatever is done with it.

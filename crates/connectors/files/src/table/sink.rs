@@ -28,11 +28,7 @@ impl FileTableSink {
 
     /// What writes records; none where files have no records.
     pub(super) fn encoder(&self) -> Result<Option<Box<dyn RecordEncoder>>> {
-        let format = match &self.table.contents {
-            Contents::Rows(format) => format,
-            #[cfg(feature = "parquet")]
-            Contents::Parquet => return Ok(None),
-        };
+        let Some(format) = self.table.contents.format() else { return Ok(None) };
         let in_files = &self.table.in_files;
         let columns: Vec<FieldPath> =
             in_files.fields().iter().map(|field| FieldPath(vec![field.name().clone()])).collect();
@@ -56,18 +52,14 @@ impl FileTableSink {
         config.rolling.bytes = self.write.roll_bytes.max(1);
         config.rolling.open = self.write.roll_after;
         config.rolling.inactive = self.write.roll_inactive;
-        config.roll_on_checkpoint = !matches!(self.table.contents, Contents::Rows(_));
+        config.roll_on_checkpoint = self.table.contents.format().is_none();
         config
     }
 }
 
 impl TableSink for FileTableSink {
     fn changelog_mode(&self, _query: ChangelogMode) -> ChangelogMode {
-        match &self.table.contents {
-            Contents::Rows(format) => format.changelog_mode(),
-            #[cfg(feature = "parquet")]
-            Contents::Parquet => ChangelogMode::Append,
-        }
+        self.table.contents.changelog_mode()
     }
 
     fn parallelism(&self) -> Option<u32> {

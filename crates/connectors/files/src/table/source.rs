@@ -1,6 +1,6 @@
 //! A table of files that is read.
 
-use super::factory::{Contents, Described};
+use super::factory::Described;
 use super::plan::{Layout, metadata_columns};
 use super::rows::RowFormat;
 use crate::Compression;
@@ -33,14 +33,10 @@ pub(super) struct FileTable {
 impl FileTable {
     pub(super) fn new(table: Described) -> Result<Self> {
         // Tells wrong options and types of columns before a scan.
-        let skips_malformed = match &table.contents {
-            Contents::Rows(_) => row_format(&table, Arc::new(all_columns(&table)?))
-                .map(|rows| rows.record_decoder())
-                .transpose()?
-                .is_some_and(|decoder| decoder.ignores_failures()),
-            #[cfg(feature = "parquet")]
-            Contents::Parquet => false,
-        };
+        let skips_malformed = row_format(&table, Arc::new(all_columns(&table)?))
+            .map(|rows| rows.record_decoder())
+            .transpose()?
+            .is_some_and(|decoder| decoder.ignores_failures());
         Ok(FileTable { table, skips_malformed })
     }
 }
@@ -54,17 +50,13 @@ pub(super) fn all_columns(table: &Described) -> Result<Layout> {
 
 /// How records are decoded; none where files have no records.
 pub(super) fn row_format(table: &Described, layout: Arc<Layout>) -> Option<RowFormat> {
-    match &table.contents {
-        Contents::Rows(format) => Some(RowFormat {
-            table: table.name.clone(),
-            format: format.clone(),
-            options: table.options.clone(),
-            physical: table.in_files.clone(),
-            layout,
-        }),
-        #[cfg(feature = "parquet")]
-        Contents::Parquet => None,
-    }
+    Some(RowFormat {
+        table: table.name.clone(),
+        format: table.contents.format()?.clone(),
+        options: table.options.clone(),
+        physical: table.in_files.clone(),
+        layout,
+    })
 }
 
 /// Where the files of a table are; but for those that no wanted row can be in.
@@ -95,11 +87,7 @@ pub(super) fn framing(rows: &RowFormat) -> Result<Framing> {
 
 impl TableSource for FileTable {
     fn changelog_mode(&self) -> ChangelogMode {
-        match &self.table.contents {
-            Contents::Rows(format) => format.changelog_mode(),
-            #[cfg(feature = "parquet")]
-            Contents::Parquet => ChangelogMode::Append,
-        }
+        self.table.contents.changelog_mode()
     }
 
     fn boundedness(&self) -> Boundedness {
