@@ -1,7 +1,7 @@
 //! The rows of one partition in order: those with a rank that counts, and those behind them where they may move up.
 
 use crate::rank::spec::RankKind;
-use crate::row::RowBytes;
+use crate::row::{EncodedRows, RowBytes};
 use flugs_batch::Data;
 use flugs_batch::data::{DecodeError, Reader, Schema};
 use flugs_types::Timestamp;
@@ -22,7 +22,8 @@ pub(super) struct Limit {
 pub(super) enum Payload {
     /// They are here.
     Stored(RowBytes),
-    /// It is this row of the batch that is being processed, which will be encoded if it is still there at the end.
+    /// They are those of this one of the bundle's rows that are encoded at its end. No snapshot begins within a bundle, so none has
+    /// such a row.
     Pending(u32),
 }
 
@@ -164,6 +165,15 @@ impl Partition {
         }
     }
 
+    /// Stores the bytes of rows that are pending.
+    pub(super) fn store_pending(&mut self, rows: &EncodedRows) {
+        for ranked in &mut self.front {
+            if let Payload::Pending(row) = ranked.row {
+                ranked.row = Payload::Stored(rows.to_key(row as usize));
+            }
+        }
+    }
+
     /// Lets go of all rows; those that were in front at the start of the bundle are gone.
     pub(super) fn clear(&mut self, gone: &mut Vec<Ranked>) {
         gone.extend(self.front.drain(..).filter(|ranked| ranked.was != NEW));
@@ -175,6 +185,10 @@ impl Partition {
         let at = self.front.partition_point(|ranked| ranked.order.as_slice() <= order);
         let seq = self.next;
         self.next += 1;
+        if self.front.capacity() == 0 {
+            // Many partitions have one row.
+            self.front.reserve_exact(1);
+        }
         self.front.insert(at, Ranked { order: RowBytes::new(order), seq, key, row, was: NEW });
     }
 

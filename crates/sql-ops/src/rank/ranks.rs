@@ -22,7 +22,7 @@ struct Columns {
     orders: Encoded,
     /// The unique key of rows, where they have one.
     uniques: Encoded,
-    /// Whole rows: of the batch, or of those of it that are pending at its end.
+    /// Whole rows: of the batch, or of those of it that are pending.
     rows: Encoded,
 }
 
@@ -44,7 +44,9 @@ pub(super) struct Ranks {
     partitions: KeyedTable<RowBytes, Partition>,
     expiry: Option<Expiry>,
     touched: Vec<Touched>,
-    /// How many of these have given their changes.
+    /// The rows of the batch that did not lose when they came.
+    pending: Vec<u64>,
+    /// How many of `touched` have given their changes.
     given: usize,
 }
 
@@ -86,6 +88,7 @@ impl Ranks {
             partitions,
             expiry: Expiry::open(context, spec.ttl),
             touched: Vec::new(),
+            pending: Vec::new(),
             given: 0,
         })
     }
@@ -112,14 +115,15 @@ impl Ranks {
                 self.take_row(row, batch.kind(row), now)?;
             }
         }
-        if self.mode != RankInput::Retract {
-            self.store_pending(batch)?;
+        if !self.pending.is_empty() {
+            let rows = UInt64Array::from(std::mem::take(&mut self.pending));
+            self.columns.rows.encode(&batch.take(&rows)?)?;
         }
         Ok(())
     }
 
     fn take_row(&mut self, row: usize, kind: RowKind, now: Timestamp) -> Result<()> {
-        let Ranks { limit, columns, partitions, expiry, touched, .. } = self;
+        let Ranks { limit, columns, partitions, expiry, touched, pending, .. } = self;
         let (hash, key) = (columns.keys.rows().hash(row), columns.keys.rows().to_key(row));
         let order = columns.orders.row(row);
         match (&self.mode, kind) {
@@ -159,43 +163,19 @@ impl Ranks {
             touched.push(Touched { key, hash, gone });
         }
         let gone = &mut touched[partition.mark as usize - 1].gone;
-        let pending = Payload::Pending(row as u32);
+        let mut payload = || {
+            pending.push(row as u64);
+            Payload::Pending(pending.len() as u32 - 1)
+        };
         match self.mode {
-            RankInput::Append => partition.insert(*limit, order, RowBytes::default(), pending, gone),
+            RankInput::Append => partition.insert(*limit, order, RowBytes::default(), payload(), gone),
             RankInput::UpdateByKey(_) => {
-                partition.replace(*limit, order, columns.uniques.rows().to_key(row), pending, gone);
+                partition.replace(*limit, order, columns.uniques.rows().to_key(row), payload(), gone);
             }
             RankInput::Retract if kind.is_addition() => {
                 partition.insert_kept(*limit, order, columns.rows.rows().to_key(row), gone);
             }
             RankInput::Retract => partition.remove(*limit, order, columns.rows.row(row), gone),
-        }
-        Ok(())
-    }
-
-    /// Encodes the rows of the batch that have stayed in front.
-    fn store_pending(&mut self, batch: &ChangeBatch) -> Result<()> {
-        let mut rows: Vec<u64> = Vec::new();
-        for touched in &self.touched {
-            let Some(partition) = self.partitions.get_hashed(touched.hash, &touched.key) else { continue };
-            rows.extend(partition.front.iter().filter_map(|ranked| match ranked.row {
-                Payload::Pending(row) => Some(u64::from(row)),
-                Payload::Stored(_) => None,
-            }));
-        }
-        if rows.is_empty() {
-            return Ok(());
-        }
-        self.columns.rows.encode(&batch.take(&UInt64Array::from(rows))?)?;
-        let mut next = 0;
-        for touched in &self.touched {
-            let Some(partition) = self.partitions.get_mut_hashed(touched.hash, &touched.key) else {
-                continue;
-            };
-            for ranked in partition.front.iter_mut().filter(|r| matches!(r.row, Payload::Pending(_))) {
-                ranked.row = Payload::Stored(self.columns.rows.rows().to_key(next));
-                next += 1;
-            }
         }
         Ok(())
     }
@@ -209,9 +189,11 @@ impl Ranks {
         };
         self.given += 1;
         let (rules, gone) = (self.rules, std::mem::take(&mut touched.gone));
+        let rows = self.columns.rows.rows();
         self.partitions.update_hashed(touched.hash, &touched.key, |partition| {
             if let Some(of_key) = partition {
                 of_key.mark = 0;
+                of_key.store_pending(rows);
                 rules.changes(&of_key.front, &gone, out);
                 if of_key.is_empty() {
                     *partition = None;

@@ -21,22 +21,23 @@ struct Kept {
     /// The time of its row, in the unit of the column.
     time: i64,
     /// Its row, where that is needed again.
-    row: RowBytes,
+    row: Box<[u8]>,
     /// When it changed last, where it expires.
     touched: Timestamp,
     /// The bundle that changed it last, and its place among the changes of that; not stored.
-    bundle: u64,
+    bundle: u32,
     place: u32,
 }
 
 /// A key that the bundle has changed.
 struct Change {
+    hash: u64,
     /// The row of the batch that is its last now.
     row: u32,
     /// Whether there was one before.
     is_update: bool,
     /// That one, where rows are kept.
-    former: RowBytes,
+    former: Box<[u8]>,
 }
 
 /// See the module.
@@ -49,7 +50,7 @@ pub(super) struct Last {
     last: KeyedTable<RowBytes, Kept>,
     expiry: Option<Expiry>,
     clock: Arc<dyn Clock>,
-    bundle: u64,
+    bundle: u32,
     changes: Vec<Change>,
     outgoing: Outgoing,
 }
@@ -88,7 +89,7 @@ impl Last {
             self.rows.encode(batch)?;
         }
         // 0 is of keys that were restored.
-        self.bundle += 1;
+        self.bundle = self.bundle.checked_add(1).unwrap_or(1);
         let hashes = self.keys.rows().hashes();
         for start in (0..batch.len()).step_by(GROUP) {
             let end = batch.len().min(start + GROUP);
@@ -114,16 +115,19 @@ impl Last {
                 kept.time = time;
                 kept.touched = now;
                 let former = match keeps_rows {
-                    true => std::mem::replace(&mut kept.row, self.rows.rows().to_key(row)),
-                    false => RowBytes::default(),
+                    true => std::mem::replace(&mut kept.row, self.rows.row(row).into()),
+                    false => Box::default(),
                 };
-                if kept.bundle == self.bundle && !is_new {
-                    self.changes[kept.place as usize].row = row as u32;
+                // The numbers of bundles come again: then the place is another key's, or none.
+                let earlier = Some(kept.place as usize).filter(|_| kept.bundle == self.bundle && !is_new);
+                let earlier = earlier.and_then(|place| self.changes.get_mut(place));
+                if let Some(change) = earlier.filter(|change| change.hash == hashes[row]) {
+                    change.row = row as u32;
                     continue;
                 }
                 (kept.bundle, kept.place) = (self.bundle, self.changes.len() as u32);
                 let is_update = !is_new && (!is_over || self.retract_on_expiry);
-                self.changes.push(Change { row: row as u32, is_update, former });
+                self.changes.push(Change { hash: hashes[row], row: row as u32, is_update, former });
             }
         }
         Ok(())
@@ -153,7 +157,7 @@ impl Rows for Last {
         }
         for change in self.changes.drain(..) {
             let row = self.rows.row(change.row as usize);
-            if change.is_update && change.former.as_slice() == row {
+            if change.is_update && *change.former == *row {
                 continue;
             }
             if change.is_update && self.update_before {
@@ -193,6 +197,7 @@ impl Rows for Last {
     }
 }
 
+/// A row is written as [`RowBytes`] are.
 type Written = (i64, RowBytes, Timestamp);
 
 impl Data for Kept {
@@ -204,16 +209,18 @@ impl Data for Kept {
 
     fn encode(&self, out: &mut Vec<u8>) {
         self.time.encode(out);
-        self.row.encode(out);
+        let length = u32::try_from(self.row.len()).expect("a row has fewer than 2^32 bytes");
+        length.encode(out);
+        out.extend_from_slice(&self.row);
         self.touched.encode(out);
     }
 
     fn decode(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (time, row, touched) = Written::decode(input)?;
-        Ok(Kept { time, row, touched, bundle: 0, place: 0 })
+        Ok(Kept { time, row: row.as_slice().into(), touched, bundle: 0, place: 0 })
     }
 
     fn heap_bytes(&self) -> usize {
-        self.row.heap_bytes()
+        self.row.len()
     }
 }
