@@ -75,8 +75,8 @@ impl Plan {
                 (if append || !limits { of_sorted(of(0).changes, limits) } else { Changes::ALL }, of(0).keys.clone())
             }
             Op::Normalize { keys } | Op::Materialize { keys } => (Changes::ALL, vec![keys.clone()]),
-            Op::DropUpdateBefore => first(),
-            Op::Sink(_) => first(),
+            Op::DropUpdateBefore | Op::Sink(_) => first(),
+            Op::Fold => (Changes::APPEND, of(0).keys.clone()),
         }
     }
 

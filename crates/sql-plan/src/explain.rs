@@ -23,6 +23,9 @@ pub struct StateNote {
 /// What an operator keeps; `None` where it keeps nothing.
 pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNote> {
     let node = plan.node(id);
+    if plan.batch {
+        return None;
+    }
     let ended = is_bounded(plan, id);
     let for_ever = |what: &str| StateNote {
         what: what.to_owned(),
@@ -357,7 +360,7 @@ fn line(plan: &Plan, id: NodeId) -> String {
             format!("{name}(orderBy=[{}], offset=[{offset}], fetch=[{fetch}])", sorted(order, input(0)))
         }
         Op::Normalize { keys } | Op::Materialize { keys } => format!("{name}(key=[{}])", named(keys, &node.fields)),
-        Op::DropUpdateBefore => name.to_owned(),
+        Op::DropUpdateBefore | Op::Fold => name.to_owned(),
         Op::Sink(sink) => format!("{name}(table=[{}], fields=[{}], takes=[{:?}])", sink.table, all(&node.fields), sink.mode),
     }
 }

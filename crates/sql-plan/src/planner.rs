@@ -3,10 +3,11 @@
 use crate::bind::{Binder, is_written};
 use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ObjectPath};
 use crate::changelog::settle;
-use crate::config::PlanConfig;
+use crate::config::{PlanConfig, RuntimeMode};
 use crate::convert::sink::{SinkColumn, Target};
 use crate::convert::{Converter, push_down};
 use crate::error::{PlanResult, lower, semantic, unsupported};
+use crate::explain::is_bounded;
 use crate::plan::{NodeId, Plan};
 use datafusion_common::DFSchema;
 use datafusion_expr::LogicalPlan;
@@ -95,23 +96,53 @@ impl Planner {
 
     /// Plans inserts as one job.
     pub fn inserts(&self, inserts: &[Insert]) -> PlanResult<Plan> {
-        let mut plan = Plan::default();
-        for insert in inserts {
-            let sink = self.insert(&mut plan, insert)?;
-            plan.sinks.push(sink);
+        self.in_mode(|plan| {
+            for insert in inserts {
+                let sink = self.insert(plan, insert)?;
+                plan.sinks.push(sink);
+            }
+            Ok(())
+        })
+    }
+
+    /// Plans in the mode that is set: batch only where all inputs end.
+    fn in_mode(&self, fill: impl Fn(&mut Plan) -> PlanResult<()>) -> PlanResult<Plan> {
+        let planned = |batch: bool| {
+            let mut plan = Plan { batch, ..Plan::default() };
+            fill(&mut plan)?;
+            finished(plan)
+        };
+        let bounded = |plan: &Plan| plan.sinks.iter().all(|sink| is_bounded(plan, *sink));
+        match self.config.mode {
+            RuntimeMode::Streaming => planned(false),
+            RuntimeMode::Automatic => {
+                let streaming = planned(false)?;
+                Ok(streaming)
+            }
+            RuntimeMode::Batch => {
+                if true {
+                    return Err(unsupported("batch mode"));
+                }
+                let plan = planned(true)?;
+                match bounded(&plan) {
+                    true => Ok(plan),
+                    false => Err(semantic("batch mode needs inputs that end, and one of these does not")
+                        .help("SET 'execution.runtime-mode' = 'streaming', or bound the source by its options")),
+                }
+            }
         }
-        finished(plan)
     }
 
     /// Plans a query whose rows go to a sink of the program, with the query's columns.
     pub fn query(&self, query: &Query, sink: Arc<dyn TableSink>) -> PlanResult<Plan> {
-        let mut plan = Plan::default();
         let logical = self.binder.query(query)?;
-        let mut converter = self.converter(&mut plan);
-        let node = converter.convert(&logical)?;
-        let given = converter.give(node, "result", sink);
-        plan.sinks.push(given);
-        finished(plan)
+        self.in_mode(|plan| {
+            let mut converter = self.converter(plan);
+            let node = converter.convert(&logical)?;
+            let given = converter.give(node, "result", sink.clone());
+            plan.sinks.push(given);
+            Ok(())
+        })
     }
 
     fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {

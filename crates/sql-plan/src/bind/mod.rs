@@ -3,6 +3,7 @@
 //! [`Binder`] is a snapshot of all that names mean. Binding is DataFusion's, with our tables, functions, types and relations; what
 //! comes out still has DataFusion's nodes, and ours from [`nodes`] where it has none.
 
+mod calls;
 mod context;
 pub(crate) mod group_windows;
 mod lateral;
@@ -68,12 +69,13 @@ impl Binder {
         let mut ast = query.ast.as_ref().clone();
         group_windows::rewrite_auxiliary(&mut ast);
         literals::rewrite(&mut ast);
+        calls::rewrite(&mut ast);
         let context = Context::new(&binder);
         let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
         let statement = sqlparser::ast::Statement::Query(Box::new(ast));
         let plan = planner.sql_statement_to_plan(statement).map_err(planning)?;
         let plan = lateral::expand(plan).map_err(planning)?;
-        let plan = typing::apply(plan).map_err(planning)?;
+        let plan = typing::apply(plan, &self.functions).map_err(planning)?;
         group_windows::expand(plan).map_err(planning)
     }
 
@@ -83,8 +85,9 @@ impl Binder {
         let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
         let mut ast = expression.ast.clone();
         literals::rewrite(&mut ast);
+        calls::rewrite(&mut ast);
         let bound = planner.sql_to_expr(ast, schema, &mut PlannerContext::new());
-        typing::typed(bound.map_err(planning)?, schema).map_err(planning)
+        typing::typed(bound.map_err(planning)?, schema, &self.functions).map_err(planning)
     }
 
     /// Binds the text of an expression that a table declares.

@@ -59,7 +59,7 @@ impl RelationPlanner for FlinkRelations {
             TableFactor::UNNEST { array_exprs, alias, with_ordinality, .. } => {
                 let args = array_exprs.into_iter().map(|e| context.sql_to_expr(e, &DFSchema::empty()));
                 let args = args.collect::<Result<Vec<_>>>()?;
-                scan("UNNEST", CorrelateFn::Unnest { with_ordinality }, args, alias, Span::empty())
+                scan(&self.0.functions, "UNNEST", CorrelateFn::Unnest { with_ordinality }, args, alias, Span::empty())
             }
             TableFactor::MatchRecognize { .. } => Err(inside(unsupported("MATCH_RECOGNIZE"))),
             other => Ok(RelationPlanning::Original(Box::new(other))),
@@ -145,7 +145,7 @@ impl FlinkRelations {
             other => Err(inside(unsupported(format!("argument {other} of a table function")))),
         });
         let args = args.collect::<Result<Vec<_>>>()?;
-        scan(&parts.join("."), CorrelateFn::Function(function), args, alias, name.span())
+        scan(&self.0.functions, &parts.join("."), CorrelateFn::Function(function), args, alias, name.span())
     }
 
     fn table_function(&self, parts: &[String]) -> Option<Arc<dyn TableFunction>> {
@@ -171,6 +171,7 @@ fn alias_of(name: &ObjectName) -> TableAlias {
 
 /// The rows that a function makes, under the names of the alias.
 fn scan(
+    functions: &flugs_sql_functions::FunctionRegistry,
     name: &str,
     function: CorrelateFn,
     args: Vec<Expr>,
@@ -179,7 +180,7 @@ fn scan(
 ) -> Result<RelationPlanning> {
     let schema = DFSchema::empty();
     let type_of = |e: &Expr| -> Result<SqlType> {
-        let (_, field) = crate::bind::typing::typed(e.clone(), &schema)?.to_field(&schema)?;
+        let (_, field) = crate::bind::typing::typed(e.clone(), &schema, functions)?.to_field(&schema)?;
         from_field(&field).map_err(|e| inside(lower(e).at(span)))
     };
     let types = args.iter().map(type_of).collect::<Result<Vec<_>>>()?;

@@ -10,6 +10,7 @@ use datafusion_expr::expr_rewriter::NamePreserver;
 use datafusion_expr::logical_plan::Values;
 use datafusion_expr::utils::merge_schema;
 use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator};
+use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_functions::arithmetic::decimal_binary;
 use flugs_sql_functions::cast::cast_function;
 use flugs_sql_types::{LogicalType, SqlType, from_field};
@@ -17,17 +18,17 @@ use flugs_types::Error;
 use std::sync::Arc;
 
 /// Types every expression of a plan.
-pub(crate) fn apply(plan: LogicalPlan) -> Result<LogicalPlan> {
-    Ok(plan.transform_up_with_subqueries(node)?.data)
+pub(crate) fn apply(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<LogicalPlan> {
+    Ok(plan.transform_up_with_subqueries(|plan| node(plan, functions))?.data)
 }
 
 fn external(e: Error) -> DataFusionError {
     DataFusionError::External(Box::new(e))
 }
 
-fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+fn node(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<Transformed<LogicalPlan>> {
     if let LogicalPlan::Values(values) = plan {
-        return rows(values).map(Transformed::yes);
+        return rows(values, functions).map(Transformed::yes);
     }
     // A limit's numbers are DataFusion's own.
     if matches!(plan, LogicalPlan::Limit(_)) {
@@ -37,25 +38,25 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
     plan.map_expressions(|e| {
         let name = names.save(&e);
-        Ok(Transformed::yes(name.restore(typed(e, &schema)?)))
+        Ok(Transformed::yes(name.restore(typed(e, &schema, functions)?)))
     })?
     .map_data(LogicalPlan::recompute_schema)
 }
 
-fn rows(values: Values) -> Result<LogicalPlan> {
+fn rows(values: Values, functions: &FunctionRegistry) -> Result<LogicalPlan> {
     let empty = DFSchema::empty();
     let rows = values.values.into_iter();
     let rows: Vec<Vec<Expr>> =
-        rows.map(|row| row.into_iter().map(|e| typed(e, &empty)).collect::<Result<_>>()).collect::<Result<_>>()?;
+        rows.map(|row| row.into_iter().map(|e| typed(e, &empty, functions)).collect::<Result<_>>()).collect::<Result<_>>()?;
     LogicalPlanBuilder::values(rows)?.build()
 }
 
 /// Types an expression over columns of `schema`.
-pub(crate) fn typed(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    Ok(expr.transform_up(|e| typed_one(e, schema))?.data)
+pub(crate) fn typed(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Expr> {
+    Ok(expr.transform_up(|e| typed_one(e, schema, functions))?.data)
 }
 
-fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn typed_one(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Transformed<Expr>> {
     match expr {
         Expr::Literal(ScalarValue::Utf8(text), metadata) => {
             Ok(Transformed::yes(Expr::Literal(ScalarValue::Utf8View(text), metadata)))
@@ -68,7 +69,7 @@ fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let target = from_field(&cast.field).map_err(external)?;
             explicit_cast(*cast.expr, target, true, schema)
         }
-        Expr::BinaryExpr(binary) => arithmetic(binary, schema),
+        Expr::BinaryExpr(binary) => arithmetic(binary, schema, functions),
         other => Ok(Transformed::no(other)),
     }
 }
@@ -93,7 +94,7 @@ fn explicit_cast(expr: Expr, target: SqlType, try_cast: bool, schema: &DFSchema)
     Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))))
 }
 
-fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn arithmetic(binary: BinaryExpr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Transformed<Expr>> {
     let is_arithmetic = matches!(
         binary.op,
         Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
@@ -110,5 +111,28 @@ fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>
             }
         }
     }
+    if let Some(call) = datetime(&binary, schema, functions)? {
+        return Ok(Transformed::yes(call));
+    }
     Ok(Transformed::no(Expr::BinaryExpr(binary)))
+}
+
+/// Dates and times with intervals: DataFusion gives other types than Flink. Timestamps are the same in both.
+fn datetime(binary: &BinaryExpr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Option<Expr>> {
+    let name = match binary.op {
+        Operator::Plus => "datetime_add",
+        Operator::Minus => "datetime_sub",
+        _ => return Ok(None),
+    };
+    let is_day = |t: &DataType| matches!(t, DataType::Date32 | DataType::Time32(_));
+    let is_interval = |t: &DataType| matches!(t, DataType::Interval(_));
+    let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
+    let args = match () {
+        () if is_day(&left) && is_interval(&right) => vec![binary.left.as_ref().clone(), binary.right.as_ref().clone()],
+        () if is_interval(&left) && is_day(&right) && binary.op == Operator::Plus => {
+            vec![binary.right.as_ref().clone(), binary.left.as_ref().clone()]
+        }
+        () => return Ok(None),
+    };
+    Ok(functions.scalar(name).map(|f| Expr::ScalarFunction(ScalarFunction::new_udf(f.clone(), args))))
 }

@@ -112,12 +112,20 @@ impl Converter<'_> {
     fn grouped(&mut self, prepared: Prepared) -> PlanResult<NodeId> {
         let fields = self.fields(prepared.input);
         let role = |role: WindowRole| prepared.keys.iter().position(|k| fields[*k].window == Some(role));
-        if let (Some(start), Some(end)) = (role(WindowRole::Start), role(WindowRole::End)) {
+        // Of a bounded input a window is a group like others; sessions must be found first.
+        let plain = self.plan.batch && !self.is_session_below(prepared.input);
+        if let (Some(start), Some(end), false) = (role(WindowRole::Start), role(WindowRole::End), plain) {
             let time = role(WindowRole::Time);
             return self.windowed(prepared, start, end, time);
         }
         let Prepared { input, keys, calls, fields } = prepared;
-        let fields = unique(fields.into_iter().map(|f| PlanField { time: None, window: None, ..f }).collect());
+        let batch = self.plan.batch;
+        let plain = |f: PlanField| PlanField {
+            time: f.time.filter(|_| batch && f.window.is_some()),
+            window: f.window.filter(|_| batch),
+            ..f
+        };
+        let fields = unique(fields.into_iter().map(plain).collect());
         Ok(self.plan.add(Op::Aggregate { keys, calls }, vec![input], fields))
     }
 
@@ -151,9 +159,10 @@ impl Converter<'_> {
         let mut fields: Vec<PlanField> = others.iter().map(|k| prepared.fields[*k].clone()).collect();
         fields.iter_mut().for_each(|f| f.time = None);
         fields.extend(calls.iter().map(|c| PlanField::new(c.field.clone())));
-        let of_time = match time {
-            Some(time) => prepared.fields[time].clone(),
-            None => prepared.fields[end].clone(),
+        let of_time = match (&window, time) {
+            (Some(window), _) => self.fields(input)[window.time].clone(),
+            (None, Some(time)) => prepared.fields[time].clone(),
+            (None, None) => prepared.fields[end].clone(),
         };
         fields.extend(window_fields(&of_time, time_kind));
         let op = Op::WindowAggregate { window, attached, keys, calls, emit };

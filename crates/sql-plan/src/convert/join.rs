@@ -110,18 +110,25 @@ impl Converter<'_> {
 
     /// The operator that needs the least state.
     fn chosen(&mut self, joined: Joined) -> PlanResult<NodeId> {
-        if let Some(node) = self.window_join(&joined)? {
-            return Ok(node);
+        // Of bounded inputs all rows are there.
+        if !self.plan.batch {
+            if let Some(node) = self.window_join(&joined)? {
+                return Ok(node);
+            }
+            if let Some(node) = self.interval_join(&joined)? {
+                return Ok(node);
+            }
         }
-        if let Some(node) = self.interval_join(&joined)? {
-            return Ok(node);
-        }
+        let batch = self.plan.batch;
         let Joined { kind, inputs, keys, residual, output } = joined;
         let [left, right] = inputs;
         let fields = output_fields(kind, self.fields(left), self.fields(right));
         let fields: Vec<PlanField> = output
             .iter()
-            .map(|c| PlanField { time: None, window: None, ..fields[*c].clone() })
+            .map(|c| match batch {
+                true => fields[*c].clone(),
+                false => PlanField { time: None, window: None, ..fields[*c].clone() },
+            })
             .collect();
         let op = Op::Join { kind, keys, residual: conjunction(residual), output };
         Ok(self.plan.add(op, vec![left, right], fields))

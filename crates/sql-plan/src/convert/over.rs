@@ -119,7 +119,8 @@ impl Converter<'_> {
         let of_input = self.fields(input);
         let append = self.plan.node(input).changes.is_append();
         let role = |role: WindowRole| partition.iter().copied().find(|p| of_input[*p].window == Some(role));
-        if let (Some(start), Some(end), true) = (role(WindowRole::Start), role(WindowRole::End), append) {
+        let streaming = append && !self.plan.batch;
+        if let (Some(start), Some(end), true) = (role(WindowRole::Start), role(WindowRole::End), streaming) {
             let partition = partition.into_iter().filter(|p| of_input[*p].window.is_none()).collect();
             let window = (start, end);
             let op = Op::WindowRank { function, window, partition, order, range, output_rank };

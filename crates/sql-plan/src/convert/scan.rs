@@ -70,7 +70,13 @@ impl Converter<'_> {
         }
         let primary_key = op.primary_key.clone();
         let mut node = self.plan.add(Op::Scan(Box::new(op)), Vec::new(), unique(fields));
-        if updating && mode == ChangelogMode::Upsert {
+        if updating && self.plan.batch {
+            let fields = self.fields(node).to_vec();
+            if mode == ChangelogMode::Upsert {
+                node = self.plan.add(Op::Normalize { keys: primary_key.clone() }, vec![node], fields.clone());
+            }
+            node = self.plan.add(Op::Fold, vec![node], fields);
+        } else if updating && mode == ChangelogMode::Upsert {
             let fields = self.fields(node).to_vec();
             node = self.plan.add(Op::Normalize { keys: primary_key }, vec![node], fields);
         }
@@ -120,7 +126,7 @@ fn place_watermark(plan: &mut Plan, at: NodeId, column: Expr, watermark: Expr) -
             let below = place_watermark(plan, node.inputs[0], column, watermark)?;
             Ok(plan.add(node.op.clone(), vec![below], node.fields))
         }
-        Op::Normalize { .. } => {
+        Op::Normalize { .. } | Op::Fold => {
             let below = place_watermark(plan, node.inputs[0], column, watermark)?;
             Ok(plan.add(node.op.clone(), vec![below], node.fields))
         }
@@ -132,7 +138,7 @@ fn place_watermark(plan: &mut Plan, at: NodeId, column: Expr, watermark: Expr) -
 ///
 /// Runs over the whole plan, bottom up, and gives back the sinks of a new one.
 pub(crate) fn push_down(plan: &Plan) -> Result<Plan> {
-    let mut pushed = Plan::default();
+    let mut pushed = Plan { batch: plan.batch, ..Plan::default() };
     let mut places: HashMap<NodeId, NodeId> = HashMap::new();
     for id in plan.reachable() {
         let node = plan.node(id);

@@ -4,6 +4,7 @@
 //! keeps state without one, and direct where it keeps none. A node's uid is its digest, that of a source or sink its table: what
 //! state means does not depend on where in the text an expression stands.
 
+mod bounded;
 mod exchange;
 mod expr;
 mod joins;

@@ -32,13 +32,13 @@ use flugs_types::{Error, Result};
 use std::sync::Arc;
 
 /// An operator to be added.
-struct Made {
+pub(super) struct Made {
     factory: Arc<dyn NodeFactory>,
     exchange: Exchange,
     stateful: bool,
 }
 
-fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
+pub(super) fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
     exchange: Exchange,
     stateful: bool,
     make: impl Fn() -> O + Send + Sync + 'static,
@@ -46,12 +46,12 @@ fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
     Made { factory: Arc::new(OneInput::new(make)), exchange, stateful }
 }
 
-fn sort_options(keys: &[SortKey]) -> Vec<(usize, SortOptions)> {
+pub(super) fn sort_options(keys: &[SortKey]) -> Vec<(usize, SortOptions)> {
     let options = |o: arrow::compute::SortOptions| SortOptions { descending: o.descending, nulls_first: o.nulls_first };
     keys.iter().map(|key| (key.column, options(key.options))).collect()
 }
 
-fn calls(calls: &[AggregateCall]) -> Vec<OpsCall> {
+pub(super) fn calls(calls: &[AggregateCall]) -> Vec<OpsCall> {
     calls
         .iter()
         .map(|call| OpsCall {
@@ -67,7 +67,14 @@ fn calls(calls: &[AggregateCall]) -> Vec<OpsCall> {
 
 impl Lowering<'_> {
     pub(super) fn operator(&mut self, node: &Node) -> Result<Vec<Origin>> {
-        let made = self.made(node)?;
+        let made = match self.plan.batch {
+            true => self.bounded(node)?,
+            false => None,
+        };
+        let made = match made {
+            Some(made) => made,
+            None => self.made(node)?,
+        };
         let origins = self.origins_of(node, 0);
         let widest = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
         let parallelism = match &made.exchange {
@@ -197,7 +204,7 @@ impl Lowering<'_> {
         })
     }
 
-    fn zone(&self) -> Option<String> {
+    pub(super) fn zone(&self) -> Option<String> {
         (self.config.time_zone != "UTC").then(|| self.config.time_zone.clone())
     }
 
@@ -331,7 +338,7 @@ impl Lowering<'_> {
     }
 }
 
-fn rank_kind(function: RankFunction) -> RankKind {
+pub(super) fn rank_kind(function: RankFunction) -> RankKind {
     match function {
         RankFunction::RowNumber => RankKind::RowNumber,
         RankFunction::Rank => RankKind::Rank,
@@ -339,7 +346,7 @@ fn rank_kind(function: RankFunction) -> RankKind {
     }
 }
 
-fn window_time(window: &WindowSpec) -> WindowTime {
+pub(super) fn window_time(window: &WindowSpec) -> WindowTime {
     match window.time_kind {
         TimeKind::Rowtime => WindowTime::Event { column: window.time },
         TimeKind::Proctime => WindowTime::Processing,
@@ -359,14 +366,14 @@ fn shape(kind: WindowKind) -> Option<WindowShape> {
     }
 }
 
-fn gap(kind: WindowKind) -> i64 {
+pub(super) fn gap(kind: WindowKind) -> i64 {
     match kind {
         WindowKind::Session { gap } => gap,
         _ => 0,
     }
 }
 
-fn over_call(call: &OverCall) -> Result<OpsOver> {
+pub(super) fn over_call(call: &OverCall) -> Result<OpsOver> {
     Ok(OpsOver {
         function: call.kind.clone(),
         arguments: call.args.clone(),

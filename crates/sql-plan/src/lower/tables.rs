@@ -2,7 +2,7 @@
 
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
-use crate::plan::{Node, Op, ScanOp, SinkOp};
+use crate::plan::{Node, ScanOp, SinkOp};
 use arrow::array::RecordBatch;
 use flugs_batch::ChangeBatch;
 use flugs_connector::{
@@ -57,7 +57,7 @@ impl Sink for AnySink {
 
 impl Lowering<'_> {
     pub(super) fn scan(&mut self, node: &Node, scan: &ScanOp) -> Result<Vec<Origin>> {
-        let ordered = scan.watermark.is_some() || !node.changes.is_append();
+        let ordered = (scan.watermark.is_some() && !self.plan.batch) || !node.changes.is_append();
         let request = ScanRequest {
             columns: scan.columns.clone(),
             metadata: scan.metadata.clone(),
@@ -70,8 +70,8 @@ impl Lowering<'_> {
         let source = Arc::new(AnySource(scan.source.scan(&request)?));
         let faults = WatermarkFaults::default();
         let strategy = match &scan.watermark {
-            Some(watermark) => watermark_strategy(self.expr(watermark, &node.fields)?, &faults),
-            None => WatermarkStrategy::none(),
+            Some(watermark) if !self.plan.batch => watermark_strategy(self.expr(watermark, &node.fields)?, &faults),
+            _ => WatermarkStrategy::none(),
         };
         // Positions are those of the table, whatever is read of it.
         let offered = hash_bytes(format!("{}{:?}", scan.identity, scan.predicates).as_bytes());

@@ -23,6 +23,8 @@ pub struct Plan {
     known: HashMap<String, NodeId>,
     /// The sinks, in the order of the statements.
     pub sinks: Vec<NodeId>,
+    /// Whether it runs in batch mode: operators give results once, when their inputs have ended.
+    pub batch: bool,
 }
 
 impl Plan {
@@ -54,7 +56,11 @@ impl Plan {
             return *id;
         }
         let digest = format!("{:016x}", hash_bytes(meaning.as_bytes()));
-        let (changes, keys) = self.traits(&op, &inputs);
+        let (changes, keys) = match (self.traits(&op, &inputs), &op) {
+            // Only a source can have changes, before they are folded.
+            ((_, keys), op) if self.batch && !matches!(op, Op::Scan(_)) => (Changes::APPEND, keys),
+            (traits, _) => traits,
+        };
         let id = self.nodes.len();
         self.known.insert(meaning, id);
         self.nodes.push(Node { op, inputs, fields, digest, changes, keys, update_before: false });

@@ -533,6 +533,8 @@ pub enum Op {
     },
     /// Leaves `-U` out.
     DropUpdateBefore,
+    /// The table that a changelog has made when it has ended. Of batch mode.
+    Fold,
     /// Keeps for each key of a sink the rows that came under it, and gives the newest.
     Materialize {
         /// The sink's key.
@@ -578,6 +580,7 @@ impl Op {
             Op::Normalize { .. } => "ChangelogNormalize",
             Op::DropUpdateBefore => "DropUpdateBefore",
             Op::Materialize { .. } => "SinkMaterialize",
+            Op::Fold => "Fold",
             Op::Sink(_) => "Sink",
         }
     }
@@ -602,7 +605,7 @@ impl Op {
                 let exprs = exprs.iter().map(|e| format!("{e}")).collect::<Vec<_>>().join(", ");
                 format!("{name} [{exprs}]{}", filter.as_ref().map(|e| format!(" if {e}")).unwrap_or_default())
             }
-            Op::Union | Op::DropUpdateBefore => name.to_owned(),
+            Op::Union | Op::DropUpdateBefore | Op::Fold => name.to_owned(),
             Op::Expand { nulls, ids } => format!("{name} {nulls:?} {ids:?}"),
             Op::Aggregate { keys, calls } => format!("{name} {keys:?} {}", digests(calls)),
             Op::WindowAssign { window, partition } => format!("{name} {window:?} {partition:?}"),

@@ -58,6 +58,12 @@ impl Projection {
         Ok(Projection { schema, columns, kinds, wanted })
     }
 
+    /// Whether only events that pass this predicate are made: one about the kind of event.
+    pub(super) fn applies(predicate: &Predicate) -> bool {
+        let ints = predicate.literals.iter().all(|literal| matches!(literal, Literal::Int(_)));
+        predicate.path.0 == [EVENT_TYPE] && ints
+    }
+
     /// How many rows a cycle of 50 events gives.
     pub(super) fn rows_per_cycle(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.ids()).map(|ids| ids.end - ids.start).sum()

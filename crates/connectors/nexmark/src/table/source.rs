@@ -6,7 +6,7 @@ use crate::generator::Generator;
 use crate::options::NexmarkOptions;
 use crate::raw::CYCLE;
 use flugs_connector::{Boundedness, GeneratorSource};
-use flugs_table::{ScanRequest, TableScan, TableSource};
+use flugs_table::{Predicate, ScanRequest, TableScan, TableSource};
 use flugs_types::{Result, Timestamp};
 
 /// About so many rows in a batch.
@@ -26,6 +26,10 @@ impl NexmarkTable {
 impl TableSource for NexmarkTable {
     fn boundedness(&self) -> Boundedness {
         if self.0.events_num.is_some() { Boundedness::Bounded } else { Boundedness::Unbounded }
+    }
+
+    fn applies(&self, predicate: &Predicate) -> bool {
+        Projection::applies(predicate)
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<TableScan> {
