@@ -30,7 +30,9 @@ impl Plan {
                 let keys = of(0).keys.iter().filter_map(|key| key.iter().map(|c| place(*c)).collect());
                 (of(0).changes, keys.collect())
             }
-            Op::Union => (inputs.iter().fold(Changes::APPEND, |c, i| c.or(self.node(*i).changes)), Vec::new()),
+            Op::Union => {
+                (inputs.iter().fold(Changes::APPEND, |c, i| c.or(self.node(*i).changes)), Vec::new())
+            }
             Op::Expand { .. } | Op::WindowAssign { .. } => (of(0).changes, Vec::new()),
             Op::Aggregate { keys, calls } => {
                 let append = of(0).changes.is_append();
@@ -44,7 +46,9 @@ impl Plan {
                 (Changes { updates: early, deletes: early && !of(0).changes.is_append() }, vec![key])
             }
             Op::Join { kind, keys, output, .. } => self.join_traits(*kind, keys, output, inputs),
-            Op::IntervalJoin { .. } | Op::WindowJoin { .. } | Op::WindowRank { .. } => (Changes::APPEND, Vec::new()),
+            Op::IntervalJoin { .. } | Op::WindowJoin { .. } | Op::WindowRank { .. } => {
+                (Changes::APPEND, Vec::new())
+            }
             Op::TemporalJoin { times: Some(_), .. } => (Changes::APPEND, of(0).keys.clone()),
             Op::TemporalJoin { times: None, .. } => first(),
             Op::LookupJoin { .. } | Op::Correlate { .. } => (of(0).changes, Vec::new()),
@@ -63,16 +67,19 @@ impl Plan {
                 (Changes { updates: !first_come, deletes: false }, vec![partition.clone()])
             }
             Op::Over { order, .. } => {
-                let by_time = order.first().is_some_and(|key| {
-                    of(0).fields[key.column].time.is_some() && !key.options.descending
-                });
+                let by_time = order
+                    .first()
+                    .is_some_and(|key| of(0).fields[key.column].time.is_some() && !key.options.descending);
                 let append = by_time && of(0).changes.is_append();
                 (if append { Changes::APPEND } else { Changes::ALL }, of(0).keys.clone())
             }
             Op::Sort { fetch, offset, order } => {
                 let limits = fetch.is_some() || *offset > 0;
                 let append = of(0).changes.is_append() && (!limits || order.is_empty());
-                (if append || !limits { of_sorted(of(0).changes, limits) } else { Changes::ALL }, of(0).keys.clone())
+                (
+                    if append || !limits { of_sorted(of(0).changes, limits) } else { Changes::ALL },
+                    of(0).keys.clone(),
+                )
             }
             Op::Normalize { keys } | Op::Materialize { keys } => (Changes::ALL, vec![keys.clone()]),
             Op::DropUpdateBefore | Op::Sink(_) => first(),

@@ -6,8 +6,8 @@ use crate::catalog::{
 use crate::error::{PlanResult, lower, semantic, unsupported};
 use crate::planner::{OutputColumn, Planner};
 use flugs_sql_parser::{
-    Column, ColumnKind as ParsedKind, CreateTable, CreateView, Ident, Like, LikeBehaviour, LikeTarget, Name, SqlError,
-    SqlErrorKind, TableSpec,
+    Column, ColumnKind as ParsedKind, CreateTable, CreateView, Ident, Like, LikeBehaviour, LikeTarget, Name,
+    SqlError, SqlErrorKind, TableSpec,
 };
 use flugs_sql_types::{LogicalType, SqlType};
 use flugs_table::{Options, nearest};
@@ -86,7 +86,12 @@ impl Planner {
     }
 
     /// Adds columns, watermark and key to a table.
-    pub fn add_spec(&self, table: &mut CatalogTable, spec: &TableSpec, like: Option<&Like>) -> PlanResult<()> {
+    pub fn add_spec(
+        &self,
+        table: &mut CatalogTable,
+        spec: &TableSpec,
+        like: Option<&Like>,
+    ) -> PlanResult<()> {
         for column in &spec.columns {
             self.add_column(table, column, like)?;
         }
@@ -110,7 +115,8 @@ impl Planner {
                     return Err(no_column(table, &column.value).at(column.span));
                 };
                 if table.columns[at].kind != ColumnKind::Physical {
-                    return Err(semantic(format!("column '{column}' of the primary key is not stored")).at(column.span));
+                    return Err(semantic(format!("column '{column}' of the primary key is not stored"))
+                        .at(column.span));
                 }
                 table.columns[at].sql_type.nullable = false;
             }
@@ -134,13 +140,19 @@ impl Planner {
         let new = CatalogColumn { name: name.clone(), sql_type, kind, comment: column.comment.clone() };
         match table.columns.iter().position(|c| c.name == name) {
             // Of a query's column the declaration says the type.
-            Some(at) if table.columns[at].kind == ColumnKind::Physical && new.kind == ColumnKind::Physical && like.is_none() => {
+            Some(at)
+                if table.columns[at].kind == ColumnKind::Physical
+                    && new.kind == ColumnKind::Physical
+                    && like.is_none() =>
+            {
                 if table.columns[at].comment.is_some() || new.sql_type == table.columns[at].sql_type {
                     return Err(twice(&name).at(column.name.span));
                 }
                 table.columns[at] = new;
             }
-            Some(at) if like.is_some_and(|l| overwrites(l, &table.columns[at].kind)) => table.columns[at] = new,
+            Some(at) if like.is_some_and(|l| overwrites(l, &table.columns[at].kind)) => {
+                table.columns[at] = new
+            }
             Some(_) => return Err(twice(&name).at(column.name.span)),
             None => table.columns.push(new),
         }
@@ -151,7 +163,9 @@ impl Planner {
         let path = self.path(&like.table)?;
         let object = self.catalogs().object(&path).map_err(|e| lower(e).at(like.table.span()))?.clone();
         let CatalogObject::Table(base) = object.as_ref() else {
-            return Err(semantic(format!("'{path}' is a view")).at(like.table.span()).help("LIKE takes a table"));
+            return Err(semantic(format!("'{path}' is a view"))
+                .at(like.table.span())
+                .help("LIKE takes a table"));
         };
         let how = |target| behaviour(like, target);
         let excluded = |target| how(target) == LikeBehaviour::Excluding;
@@ -179,7 +193,8 @@ impl Planner {
             LikeBehaviour::Excluding => {}
             LikeBehaviour::Overwriting => table.options = base.options.overlaid(&table.options),
             LikeBehaviour::Including => {
-                if let Some((key, _)) = table.options.iter().find(|(key, _)| base.options.get(key).is_some()) {
+                if let Some((key, _)) = table.options.iter().find(|(key, _)| base.options.get(key).is_some())
+                {
                     return Err(semantic(format!("option '{key}' is given, and '{path}' has it, too"))
                         .at(like.table.span())
                         .help("write LIKE ... (OVERWRITING OPTIONS)"));
@@ -192,7 +207,12 @@ impl Planner {
     }
 
     /// Types computed columns and checks what is declared.
-    pub fn settle_table(&self, path: &ObjectPath, table: &mut CatalogTable, partitions: &[Ident]) -> PlanResult<()> {
+    pub fn settle_table(
+        &self,
+        path: &ObjectPath,
+        table: &mut CatalogTable,
+        partitions: &[Ident],
+    ) -> PlanResult<()> {
         if table.columns.is_empty() {
             return Err(semantic(format!("table '{path}' has no columns")));
         }
@@ -250,14 +270,19 @@ fn ordered(columns: &[OutputColumn], order: &[Ident]) -> PlanResult<Vec<CatalogC
         return Ok(columns.iter().map(physical).collect());
     }
     if order.len() != columns.len() {
-        return Err(semantic(format!("{} columns are named, and the query gives {}", order.len(), columns.len())));
+        return Err(semantic(format!(
+            "{} columns are named, and the query gives {}",
+            order.len(),
+            columns.len()
+        )));
     }
     order
         .iter()
         .map(|ident| {
             let found = columns.iter().find(|c| c.name == ident.value);
             found.map(physical).ok_or_else(|| {
-                SqlError::new(SqlErrorKind::Name, format!("the query gives no column '{}'", ident.value)).at(ident.span)
+                SqlError::new(SqlErrorKind::Name, format!("the query gives no column '{}'", ident.value))
+                    .at(ident.span)
             })
         })
         .collect()

@@ -100,7 +100,8 @@ fn of_schema(error: &SchemaError) -> SqlError {
             named(format!("column '{}' may be that of more than one table", field.name))
                 .help("write the name or alias of the table before it")
         }
-        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+        SchemaError::DuplicateQualifiedField { name, .. }
+        | SchemaError::DuplicateUnqualifiedField { name } => {
             named(format!("there are two columns '{name}'")).help("give one of them another name with AS")
         }
     }

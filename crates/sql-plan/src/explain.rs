@@ -3,7 +3,8 @@
 use crate::bind::nodes::WindowKind;
 use crate::config::PlanConfig;
 use crate::plan::{
-    AggregateCall, Changes, JoinKind, Node, NodeId, Op, Plan, PlanField, RankFunction, SortKey, WindowSpec, pretty,
+    AggregateCall, Changes, JoinKind, Node, NodeId, Op, Plan, PlanField, RankFunction, SortKey, WindowSpec,
+    pretty,
 };
 use flugs_connector::Boundedness;
 use flugs_sql_parser::ExplainDetail;
@@ -37,10 +38,14 @@ pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNot
     };
     let until = |what: &str, bound: String| StateNote { what: what.to_owned(), bound: Some(bound) };
     Some(match &node.op {
-        Op::Aggregate { keys, .. } if keys.is_empty() => until("one row of accumulators", "one row".to_owned()),
+        Op::Aggregate { keys, .. } if keys.is_empty() => {
+            until("one row of accumulators", "one row".to_owned())
+        }
         Op::Aggregate { .. } => for_ever("accumulators of each group"),
         Op::WindowAssign { window, .. } => match window.kind {
-            WindowKind::Session { .. } => until("rows of open sessions", "the watermark closes a session".to_owned()),
+            WindowKind::Session { .. } => {
+                until("rows of open sessions", "the watermark closes a session".to_owned())
+            }
             _ => return None,
         },
         Op::WindowAggregate { .. } => {
@@ -52,18 +57,24 @@ pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNot
             format!("{} of event time", shown(Duration::from_millis((bounds.1 - bounds.0).unsigned_abs()))),
         ),
         Op::WindowJoin { .. } => until("rows of open windows", "the watermark closes a window".to_owned()),
-        Op::TemporalJoin { times: Some(_), .. } => for_ever("versions of the right, rows of the left until the watermark"),
+        Op::TemporalJoin { times: Some(_), .. } => {
+            for_ever("versions of the right, rows of the left until the watermark")
+        }
         Op::TemporalJoin { times: None, .. } => for_ever("the newest version of each row of the right"),
         Op::Rank { range: Some((_, last)), .. } if plan.node(node.inputs[0]).changes.is_append() => {
             for_ever(&format!("the first {last} rows of each partition"))
         }
         Op::Rank { .. } => for_ever("all rows of each partition"),
         Op::Deduplicate { .. } => for_ever("one row of each key"),
-        Op::WindowRank { .. } => until("the first rows of open windows", "the watermark closes a window".to_owned()),
+        Op::WindowRank { .. } => {
+            until("the first rows of open windows", "the watermark closes a window".to_owned())
+        }
         Op::Over { .. } => for_ever("rows that frames can still reach"),
         Op::Sort { order, fetch, .. } => match (order.is_empty(), fetch) {
             (true, _) if plan.node(node.inputs[0]).changes.is_append() => return None,
-            (_, Some(n)) if plan.node(node.inputs[0]).changes.is_append() => until("rows", format!("{n} rows")),
+            (_, Some(n)) if plan.node(node.inputs[0]).changes.is_append() => {
+                until("rows", format!("{n} rows"))
+            }
             _ => for_ever("all rows"),
         },
         Op::Normalize { .. } => for_ever("the newest row of each key"),
@@ -206,13 +217,19 @@ fn all(fields: &[PlanField]) -> String {
 }
 
 fn sorted(keys: &[SortKey], fields: &[PlanField]) -> String {
-    let key = |k: &SortKey| format!("{} {}", fields[k.column].name(), if k.options.descending { "DESC" } else { "ASC" });
+    let key = |k: &SortKey| {
+        format!("{} {}", fields[k.column].name(), if k.options.descending { "DESC" } else { "ASC" })
+    };
     keys.iter().map(key).collect::<Vec<_>>().join(", ")
 }
 
 fn call(call: &AggregateCall, fields: &[PlanField]) -> String {
     let distinct = if call.distinct { "DISTINCT " } else { "" };
-    let args = if call.args.is_empty() && call.kind.name() == "COUNT" { "*".to_owned() } else { named(&call.args, fields) };
+    let args = if call.args.is_empty() && call.kind.name() == "COUNT" {
+        "*".to_owned()
+    } else {
+        named(&call.args, fields)
+    };
     let filter = call.filter.map(|f| format!(" FILTER {}", fields[f].name())).unwrap_or_default();
     format!("{}({distinct}{args}){filter} AS {}", call.kind.name(), call.field.name())
 }
@@ -222,7 +239,9 @@ fn windowed(window: &WindowSpec, fields: &[PlanField]) -> String {
     let ms = |n: i64| shown(Duration::from_millis(n.unsigned_abs()));
     match window.kind {
         WindowKind::Tumble { size, .. } => format!("TUMBLE(time=[{time}], size=[{}])", ms(size)),
-        WindowKind::Hop { size, slide, .. } => format!("HOP(time=[{time}], size=[{}], slide=[{}])", ms(size), ms(slide)),
+        WindowKind::Hop { size, slide, .. } => {
+            format!("HOP(time=[{time}], size=[{}], slide=[{}])", ms(size), ms(slide))
+        }
         WindowKind::Cumulate { size, step, .. } => {
             format!("CUMULATE(time=[{time}], max_size=[{}], step=[{}])", ms(size), ms(step))
         }
@@ -230,7 +249,13 @@ fn windowed(window: &WindowSpec, fields: &[PlanField]) -> String {
     }
 }
 
-fn joined(kind: JoinKind, keys: &[(usize, usize, bool)], residual: &Option<datafusion_expr::Expr>, l: &[PlanField], r: &[PlanField]) -> String {
+fn joined(
+    kind: JoinKind,
+    keys: &[(usize, usize, bool)],
+    residual: &Option<datafusion_expr::Expr>,
+    l: &[PlanField],
+    r: &[PlanField],
+) -> String {
     let mut on: Vec<String> = keys
         .iter()
         .map(|(a, b, safe)| {
@@ -261,13 +286,20 @@ fn line(plan: &Plan, id: NodeId) -> String {
             let columns = paths.collect::<Vec<_>>().join(", ");
             let mut text = format!("{name}(table=[{}], fields=[{columns}]", scan.table);
             if !scan.predicates.is_empty() {
-                let shown = scan.predicates.iter().map(|p| format!("{} {:?} {:?}", p.path.0.join("."), p.op, p.literals));
+                let shown = scan
+                    .predicates
+                    .iter()
+                    .map(|p| format!("{} {:?} {:?}", p.path.0.join("."), p.op, p.literals));
                 let _ = write!(text, ", filter=[{}]", shown.collect::<Vec<_>>().join(" AND "));
             }
             if let Some(watermark) = &scan.watermark {
                 let _ = write!(text, ", watermark=[{}]", pretty(watermark));
             }
-            let order = if scan.watermark.is_some() || !node.changes.is_append() { "ordered within splits" } else { "unordered" };
+            let order = if scan.watermark.is_some() || !node.changes.is_append() {
+                "ordered within splits"
+            } else {
+                "unordered"
+            };
             let _ = write!(text, ", read=[{order}])");
             text
         }
@@ -283,7 +315,8 @@ fn line(plan: &Plan, id: NodeId) -> String {
         }
         Op::Union => format!("{name}(all=[true], union=[{}])", all(&node.fields)),
         Op::Expand { nulls, .. } => {
-            let sets = nulls.iter().map(|s| format!("({})", named(s, input(0)))).collect::<Vec<_>>().join(", ");
+            let sets =
+                nulls.iter().map(|s| format!("({})", named(s, input(0)))).collect::<Vec<_>>().join(", ");
             format!("{name}(without=[{sets}])")
         }
         Op::Aggregate { keys, calls } => {
@@ -295,13 +328,22 @@ fn line(plan: &Plan, id: NodeId) -> String {
             let select = calls.iter().map(|c| call(c, input(0))).collect::<Vec<_>>().join(", ");
             let window = match (window, attached) {
                 (Some(window), _) => windowed(window, input(0)),
-                (None, Some((start, end))) => format!("attached: {}, {}", input(0)[*start].name(), input(0)[*end].name()),
+                (None, Some((start, end))) => {
+                    format!("attached: {}, {}", input(0)[*start].name(), input(0)[*end].name())
+                }
                 (None, None) => String::new(),
             };
-            format!("{name}(groupBy=[{}], window=[{window}], select=[{select}], emit=[{emit:?}])", named(keys, input(0)))
+            format!(
+                "{name}(groupBy=[{}], window=[{window}], select=[{select}], emit=[{emit:?}])",
+                named(keys, input(0))
+            )
         }
         Op::Join { kind, keys, residual, .. } | Op::TemporalJoin { kind, keys, residual, .. } => {
-            format!("{name}({}, select=[{}])", joined(*kind, keys, residual, input(0), input(1)), all(&node.fields))
+            format!(
+                "{name}({}, select=[{}])",
+                joined(*kind, keys, residual, input(0), input(1)),
+                all(&node.fields)
+            )
         }
         Op::IntervalJoin { kind, keys, bounds, residual, times, .. } => format!(
             "{name}({}, interval=[{} ms <= {} - {} <= {} ms])",
@@ -318,7 +360,9 @@ fn line(plan: &Plan, id: NodeId) -> String {
             input(1)[windows.1.1].name()
         ),
         Op::LookupJoin { kind, lookup, keys, residual } => {
-            let on = keys.iter().map(|(l, r)| format!("{} = {}", lookup.schema.field(*r).name(), input(0)[*l].name()));
+            let on = keys
+                .iter()
+                .map(|(l, r)| format!("{} = {}", lookup.schema.field(*r).name(), input(0)[*l].name()));
             let on = on.chain(residual.iter().map(pretty)).collect::<Vec<_>>().join(" AND ");
             format!("{name}(table=[{}], joinType=[{kind:?}], lookup=[{on}])", lookup.table)
         }
@@ -351,17 +395,26 @@ fn line(plan: &Plan, id: NodeId) -> String {
             sorted(order, input(0))
         ),
         Op::Over { partition, order, calls } => {
-            let select = calls.iter().map(|c| format!("{}({}) {}", c.kind.name(), named(&c.args, input(0)), c.frame));
+            let select =
+                calls.iter().map(|c| format!("{}({}) {}", c.kind.name(), named(&c.args, input(0)), c.frame));
             let select = select.collect::<Vec<_>>().join(", ");
-            format!("{name}(partitionBy=[{}], orderBy=[{}], select=[{select}])", named(partition, input(0)), sorted(order, input(0)))
+            format!(
+                "{name}(partitionBy=[{}], orderBy=[{}], select=[{select}])",
+                named(partition, input(0)),
+                sorted(order, input(0))
+            )
         }
         Op::Sort { order, offset, fetch } => {
             let fetch = fetch.map_or("unlimited".to_owned(), |n| n.to_string());
             format!("{name}(orderBy=[{}], offset=[{offset}], fetch=[{fetch}])", sorted(order, input(0)))
         }
-        Op::Normalize { keys } | Op::Materialize { keys } => format!("{name}(key=[{}])", named(keys, &node.fields)),
+        Op::Normalize { keys } | Op::Materialize { keys } => {
+            format!("{name}(key=[{}])", named(keys, &node.fields))
+        }
         Op::DropUpdateBefore | Op::Fold => name.to_owned(),
-        Op::Sink(sink) => format!("{name}(table=[{}], fields=[{}], takes=[{:?}])", sink.table, all(&node.fields), sink.mode),
+        Op::Sink(sink) => {
+            format!("{name}(table=[{}], fields=[{}], takes=[{:?}])", sink.table, all(&node.fields), sink.mode)
+        }
     }
 }
 

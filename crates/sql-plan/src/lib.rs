@@ -5,8 +5,8 @@
 //! The same text and the same catalog give the same plan, byte for byte. Every mistake in the text is a
 //! [`flugs_sql_parser::SqlError`] with its place.
 
-pub mod catalog;
 mod bind;
+pub mod catalog;
 mod changelog;
 mod config;
 mod convert;

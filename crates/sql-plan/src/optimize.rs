@@ -3,8 +3,8 @@
 //! Left out are those that look at statistics or sizes, move limits through what may be unbounded, or make another state of the
 //! same query: join reordering, limit pushdown, the split of single distincts.
 
-use datafusion_common::config::ConfigOptions;
 use datafusion_common::Result;
+use datafusion_common::config::ConfigOptions;
 use datafusion_expr::LogicalPlan;
 use datafusion_optimizer::analyzer::Analyzer;
 use datafusion_optimizer::common_subexpr_eliminate::CommonSubexprEliminate;

@@ -108,7 +108,7 @@ impl Planner {
     /// Plans in the mode that is set: batch only where all inputs end.
     fn in_mode(&self, fill: impl Fn(&mut Plan) -> PlanResult<()>) -> PlanResult<Plan> {
         let planned = |batch: bool| {
-            let mut plan = Plan { batch, ..Plan::default() };
+            let mut plan = Plan::new(batch);
             fill(&mut plan)?;
             finished(plan)
         };
@@ -127,7 +127,9 @@ impl Planner {
                 match bounded(&plan) {
                     true => Ok(plan),
                     false => Err(semantic("batch mode needs inputs that end, and one of these does not")
-                        .help("SET 'execution.runtime-mode' = 'streaming', or bound the source by its options")),
+                        .help(
+                            "SET 'execution.runtime-mode' = 'streaming', or bound the source by its options",
+                        )),
                 }
             }
         }
@@ -152,9 +154,11 @@ impl Planner {
     fn insert(&self, plan: &mut Plan, insert: &Insert) -> PlanResult<NodeId> {
         let parts: Vec<String> = insert.target.parts().map(str::to_owned).collect();
         let path = self.binder.catalogs.resolve(&parts).map_err(|e| lower(e).at(insert.target.span()))?;
-        let object = self.binder.catalogs.object(&path).map_err(|e| lower(e).at(insert.target.span()))?.clone();
+        let object =
+            self.binder.catalogs.object(&path).map_err(|e| lower(e).at(insert.target.span()))?.clone();
         let CatalogObject::Table(table) = object.as_ref() else {
-            return Err(semantic(format!("'{path}' is a view, and a view cannot be written")).at(insert.target.span()));
+            return Err(semantic(format!("'{path}' is a view, and a view cannot be written"))
+                .at(insert.target.span()));
         };
         if insert.conflict.is_some() {
             return Err(unsupported("ON CONFLICT").at(insert.span));
@@ -185,7 +189,10 @@ impl Planner {
         let written: Vec<_> = table.columns.iter().filter(|c| is_written(&c.kind)).collect();
         let known = |name: &str| -> PlanResult<usize> {
             written.iter().position(|c| c.name == name).ok_or_else(|| {
-                let error = SqlError::new(SqlErrorKind::Name, format!("table '{path}' has no column '{name}' to be written"));
+                let error = SqlError::new(
+                    SqlErrorKind::Name,
+                    format!("table '{path}' has no column '{name}' to be written"),
+                );
                 match nearest(name, written.iter().map(|c| c.name.as_str())) {
                     Some(near) => error.help(format!("did you mean '{near}'?")),
                     None => error,
@@ -207,8 +214,11 @@ impl Planner {
                     from_field(&field).map_err(lower)?
                 };
                 let constant = crate::convert::sink::fitting(constant, &from, sql_type).ok_or_else(|| {
-                    semantic(format!("the value of partition column '{}' is no {sql_type}", entry.column.value))
-                        .at(entry.column.span)
+                    semantic(format!(
+                        "the value of partition column '{}' is no {sql_type}",
+                        entry.column.value
+                    ))
+                    .at(entry.column.span)
                 })?;
                 columns[at] = Some(SinkColumn::Constant(constant));
             }
@@ -229,13 +239,18 @@ impl Planner {
         }
         for (from, place) in places.iter().enumerate() {
             if columns[*place].replace(SinkColumn::Query(from)).is_some() {
-                return Err(semantic(format!("column '{}' is written twice", written[*place].name)).at(insert.span));
+                return Err(
+                    semantic(format!("column '{}' is written twice", written[*place].name)).at(insert.span)
+                );
             }
         }
         for (column, place) in written.iter().zip(&columns) {
             if place.is_none() && !column.sql_type.nullable {
-                return Err(semantic(format!("column '{}' of '{path}' is NOT NULL and is given no value", column.name))
-                    .at(insert.target.span()));
+                return Err(semantic(format!(
+                    "column '{}' of '{path}' is NOT NULL and is given no value",
+                    column.name
+                ))
+                .at(insert.target.span()));
             }
         }
         Ok(columns.into_iter().map(|c| c.unwrap_or(SinkColumn::Null)).collect())

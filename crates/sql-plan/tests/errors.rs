@@ -43,7 +43,8 @@ fn every_mistake_is_shown_with_its_place_and_mend() {
     let session = Session::new(TABLES);
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
     let bless = std::env::var_os("FLUGS_BLESS").is_some();
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "txt"));
     files.sort();
     let (mut cases, mut wrong) = (0, Vec::new());
@@ -61,7 +62,10 @@ fn every_mistake_is_shown_with_its_place_and_mend() {
             let placed = now.starts_with("error: ") && now.contains(" --> line ") && now.contains("\nhelp: ");
             let message = now.lines().next().unwrap_or_default();
             if !placed || FOREIGN.iter().any(|word| message.contains(word)) {
-                wrong.push(format!("{}: {text}\nis shown without place, mend or in foreign words\n{now}", path.display()));
+                wrong.push(format!(
+                    "{}: {text}\nis shown without place, mend or in foreign words\n{now}",
+                    path.display()
+                ));
             }
             cases += 1;
         }

@@ -23,7 +23,8 @@ fn planned(script: &str) -> PlanResult<Plan> {
     let mut inserts: Vec<Insert> = Vec::new();
     let config = PlanConfig { parallelism: 2, ..PlanConfig::default() };
     for parsed in parse_script(script)? {
-        let planner = Planner::new(Arc::new(catalogs.clone()), functions.clone(), registry.clone(), config.clone());
+        let planner =
+            Planner::new(Arc::new(catalogs.clone()), functions.clone(), registry.clone(), config.clone());
         match parsed.statement {
             Statement::CreateTable(create) => {
                 let table = planner.declared_table(&create)?;
@@ -56,7 +57,11 @@ fn nexmark_plans() {
         let script = nexmark(&query);
         let start = Instant::now();
         match planned(&script) {
-            Ok(plan) => println!("---- {query} {:?}\n{}", start.elapsed(), explain(&plan, &config, &[flugs_sql_parser::ExplainDetail::ChangelogMode])),
+            Ok(plan) => println!(
+                "---- {query} {:?}\n{}",
+                start.elapsed(),
+                explain(&plan, &config, &[flugs_sql_parser::ExplainDetail::ChangelogMode])
+            ),
             Err(e) => println!("---- {query} FAILED\n{}", e.render(&script)),
         }
     }

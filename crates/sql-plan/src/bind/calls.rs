@@ -45,10 +45,12 @@ impl VisitorMut for Calls {
         match expr {
             Expr::Like { negated, any: false, expr: text, pattern, escape_char } => {
                 let mut args = vec![text.as_ref().clone(), pattern.as_ref().clone()];
-                args.extend(escape_char.take().map(|escape| Expr::Value(match escape.value {
-                    Value::SingleQuotedString(_) => escape,
-                    other => Value::SingleQuotedString(other.to_string()).with_empty_span(),
-                })));
+                args.extend(escape_char.take().map(|escape| {
+                    Expr::Value(match escape.value {
+                        Value::SingleQuotedString(_) => escape,
+                        other => Value::SingleQuotedString(other.to_string()).with_empty_span(),
+                    })
+                }));
                 let like = call("like", args);
                 *expr = match *negated {
                     true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(like) },

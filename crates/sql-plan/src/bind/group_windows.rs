@@ -6,16 +6,16 @@
 
 use crate::bind::nodes::{WindowKind, WindowNode};
 use arrow::datatypes::{DataType, Field, Fields, TimeUnit};
-use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::tree_node::Transformed;
 use datafusion_common::{Column, Result, ScalarValue, not_impl_err, plan_err};
 use datafusion_expr::logical_plan::{Aggregate, Projection};
 use datafusion_expr::{
-    ColumnarValue, Expr, Extension, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
+    ColumnarValue, Expr, Extension, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
 };
 use sqlparser::ast::{
-    self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Visit, VisitMut,
-    VisitorMut,
+    self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Visit,
+    VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -161,18 +161,24 @@ pub(crate) fn kind_of(name: &str, intervals: &[i64]) -> Result<WindowKind> {
     };
     match (name, intervals) {
         ("tumble", [size]) => Ok(WindowKind::Tumble { size: positive("size", *size)?, offset: 0 }),
-        ("tumble", [size, offset]) => Ok(WindowKind::Tumble { size: positive("size", *size)?, offset: *offset }),
+        ("tumble", [size, offset]) => {
+            Ok(WindowKind::Tumble { size: positive("size", *size)?, offset: *offset })
+        }
         ("hop", [slide, size]) | ("hop", [slide, size, _]) => {
             let (slide, size) = (positive("slide", *slide)?, positive("size", *size)?);
             if size % slide != 0 {
-                return plan_err!("HOP requires that its size ({size} ms) is a multiple of its slide ({slide} ms)");
+                return plan_err!(
+                    "HOP requires that its size ({size} ms) is a multiple of its slide ({slide} ms)"
+                );
             }
             Ok(WindowKind::Hop { size, slide, offset: intervals.get(2).copied().unwrap_or(0) })
         }
         ("cumulate", [step, size]) | ("cumulate", [step, size, _]) => {
             let (step, size) = (positive("step", *step)?, positive("size", *size)?);
             if size % step != 0 {
-                return plan_err!("CUMULATE requires that its size ({size} ms) is a multiple of its step ({step} ms)");
+                return plan_err!(
+                    "CUMULATE requires that its size ({size} ms) is a multiple of its step ({step} ms)"
+                );
             }
             Ok(WindowKind::Cumulate { size, step, offset: intervals.get(2).copied().unwrap_or(0) })
         }
@@ -203,8 +209,12 @@ fn expand_node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         }
         _ => Vec::new(),
     };
-    let window =
-        WindowNode::new(Arc::unwrap_or_clone(aggregate.input.clone()), call.args[0].clone(), kind, partition)?;
+    let window = WindowNode::new(
+        Arc::unwrap_or_clone(aggregate.input.clone()),
+        call.args[0].clone(),
+        kind,
+        partition,
+    )?;
     let window = LogicalPlan::Extension(Extension { node: Arc::new(window) });
     let column = |name: &str| Expr::Column(Column::new_unqualified(name));
     let bounds = ["window_start", "window_end", "window_time"];

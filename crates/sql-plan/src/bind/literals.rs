@@ -4,8 +4,8 @@
 //! stays one.
 
 use sqlparser::ast::{
-    self, CastKind, DataType, Expr, GroupByExpr, LimitClause, OrderByKind, Query, Select, Value, ValueWithSpan, Visit,
-    VisitMut, VisitorMut, WindowFrameBound, WindowType,
+    self, CastKind, DataType, Expr, GroupByExpr, LimitClause, OrderByKind, Query, Select, Value,
+    ValueWithSpan, Visit, VisitMut, VisitorMut, WindowFrameBound, WindowType,
 };
 use std::ops::ControlFlow;
 

@@ -28,9 +28,9 @@ use datafusion_expr::{Expr, LogicalPlan};
 use datafusion_sql::planner::{PlannerContext, SqlToRel};
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{Expression, Hints, Query, SqlError};
-use text::{parse_expression, parse_query};
 use flugs_table::Registry;
 use std::sync::Arc;
+use text::{parse_expression, parse_query};
 
 /// All that a query's names and options mean.
 #[derive(Clone)]
@@ -114,7 +114,8 @@ impl Binder {
         match object {
             CatalogObject::Table(table) => self.table(path, table, hints),
             CatalogObject::View(_) if !hints.is_empty() => {
-                Err(semantic(format!("'{path}' is a view, and a view has no options")).help("remove the OPTIONS hint"))
+                Err(semantic(format!("'{path}' is a view, and a view has no options"))
+                    .help("remove the OPTIONS hint"))
             }
             CatalogObject::View(view) => self.view(path, view),
         }
@@ -133,7 +134,9 @@ impl Binder {
             return Ok(plan);
         }
         if plan.schema().fields().len() != view.column_names.len() {
-            return Err(semantic(format!("view '{path}' no longer has the columns that it was declared with")));
+            return Err(semantic(format!(
+                "view '{path}' no longer has the columns that it was declared with"
+            )));
         }
         let renamed = plan.schema().columns().into_iter().zip(&view.column_names);
         let exprs: Vec<Expr> = renamed.map(|(column, name)| Expr::Column(column).alias(name)).collect();
@@ -149,7 +152,11 @@ impl Binder {
     }
 
     /// The types of a table's computed columns, which need no connector.
-    pub(crate) fn computed_type(&self, table: &CatalogTable, text: &str) -> PlanResult<flugs_sql_types::SqlType> {
+    pub(crate) fn computed_type(
+        &self,
+        table: &CatalogTable,
+        text: &str,
+    ) -> PlanResult<flugs_sql_types::SqlType> {
         use datafusion_expr::ExprSchemable;
         let schema = tables::base_schema(table).map_err(planning)?;
         let expr = self.at(&table.current).declared(text, &schema, "a computed column")?;

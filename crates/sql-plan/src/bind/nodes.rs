@@ -1,8 +1,8 @@
 //! Relations that DataFusion does not know, as nodes of its logical plans.
 
+use crate::plan::CorrelateFn;
 use datafusion_common::{Column, DFSchema, DFSchemaRef, Result, TableReference};
 use datafusion_expr::{Expr, JoinType, LogicalPlan, UserDefinedLogicalNodeCore};
-use crate::plan::CorrelateFn;
 use flugs_sql_types::TimeKind;
 use std::cmp::Ordering;
 use std::fmt;
@@ -93,13 +93,20 @@ pub(crate) struct WindowNode {
 unordered!(WindowNode);
 
 impl WindowNode {
-    pub(crate) fn new(input: LogicalPlan, time: Expr, kind: WindowKind, partition: Vec<Expr>) -> Result<Self> {
+    pub(crate) fn new(
+        input: LogicalPlan,
+        time: Expr,
+        kind: WindowKind,
+        partition: Vec<Expr>,
+    ) -> Result<Self> {
         use arrow::datatypes::{DataType, Field, TimeUnit};
         use datafusion_expr::ExprSchemable;
         let (_, time_field) = time.to_field(input.schema())?;
         let plain = DataType::Timestamp(TimeUnit::Millisecond, None);
         let zoned = match time_field.data_type() {
-            DataType::Timestamp(_, Some(zone)) => DataType::Timestamp(TimeUnit::Millisecond, Some(zone.clone())),
+            DataType::Timestamp(_, Some(zone)) => {
+                DataType::Timestamp(TimeUnit::Millisecond, Some(zone.clone()))
+            }
             _ => plain.clone(),
         };
         let mut fields: Vec<_> =
@@ -215,8 +222,11 @@ impl TemporalJoinNode {
         on: Vec<(Expr, Expr)>,
         filter: Option<Expr>,
     ) -> Result<Self> {
-        let schema =
-            datafusion_expr::logical_plan::builder::build_join_schema(left.schema(), right.schema(), &join_type)?;
+        let schema = datafusion_expr::logical_plan::builder::build_join_schema(
+            left.schema(),
+            right.schema(),
+            &join_type,
+        )?;
         Ok(TemporalJoinNode { left, right, join_type, time, on, filter, schema: Arc::new(schema) })
     }
 }
@@ -245,8 +255,11 @@ impl UserDefinedLogicalNodeCore for TemporalJoinNode {
 
     fn with_exprs_and_inputs(&self, exprs: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
         let mut exprs = exprs.into_iter();
-        let mut next =
-            || exprs.next().ok_or_else(|| datafusion_common::internal_datafusion_err!("an expression is missing"));
+        let mut next = || {
+            exprs
+                .next()
+                .ok_or_else(|| datafusion_common::internal_datafusion_err!("an expression is missing"))
+        };
         let time = next()?;
         let on = (0..self.on.len()).map(|_| Ok((next()?, next()?))).collect::<Result<_>>()?;
         let filter = self.filter.as_ref().map(|_| next()).transpose()?;
@@ -417,7 +430,9 @@ pub(crate) fn column_of(parts: &[String]) -> Option<Expr> {
 /// The kind of time that a bare call makes.
 pub(crate) fn time_of_call(expr: &Expr) -> Option<TimeKind> {
     match expr {
-        Expr::ScalarFunction(call) if call.name().eq_ignore_ascii_case("proctime") => Some(TimeKind::Proctime),
+        Expr::ScalarFunction(call) if call.name().eq_ignore_ascii_case("proctime") => {
+            Some(TimeKind::Proctime)
+        }
         Expr::Alias(alias) => time_of_call(&alias.expr),
         _ => None,
     }

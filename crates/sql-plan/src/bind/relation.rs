@@ -5,15 +5,16 @@ use crate::bind::{Binder, inside};
 use crate::catalog::CatalogFunction;
 use crate::error::{lower, semantic, unsupported};
 use crate::plan::CorrelateFn;
-use flugs_sql_types::{SqlType, from_field, to_field};
 use arrow::datatypes::FieldRef;
 use datafusion_common::{Column, DFSchema, Result, TableReference};
 use datafusion_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion_expr::{Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder};
 use flugs_sql_functions::TableFunction;
 use flugs_sql_parser::{Span, SqlError, SqlErrorKind, WindowKind as ParsedWindow, WindowTvf};
+use flugs_sql_types::{SqlType, from_field, to_field};
 use sqlparser::ast::{
-    self, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned, TableAlias, TableFactor, TableVersion,
+    self, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned, TableAlias, TableFactor,
+    TableVersion,
 };
 use std::sync::Arc;
 
@@ -47,19 +48,27 @@ impl RelationPlanner for FlinkRelations {
                 Some(plan) => planned(plan, Some(alias.clone().unwrap_or_else(|| alias_of(name)))),
                 None => Ok(RelationPlanning::Original(Box::new(relation))),
             },
-            TableFactor::Function { name, args, alias, .. } => {
-                self.function(&name, &args, alias, context)
-            }
+            TableFactor::Function { name, args, alias, .. } => self.function(&name, &args, alias, context),
             TableFactor::TableFunction { expr: ast::Expr::Function(call), alias } => {
                 let FunctionArguments::List(list) = call.args else {
-                    return Err(inside(semantic(format!("table function {} takes arguments in parentheses", call.name))));
+                    return Err(inside(semantic(format!(
+                        "table function {} takes arguments in parentheses",
+                        call.name
+                    ))));
                 };
                 self.function(&call.name, &list.args, alias, context)
             }
             TableFactor::UNNEST { array_exprs, alias, with_ordinality, .. } => {
                 let args = array_exprs.into_iter().map(|e| context.sql_to_expr(e, &DFSchema::empty()));
                 let args = args.collect::<Result<Vec<_>>>()?;
-                scan(&self.0.functions, "UNNEST", CorrelateFn::Unnest { with_ordinality }, args, alias, Span::empty())
+                scan(
+                    &self.0.functions,
+                    "UNNEST",
+                    CorrelateFn::Unnest { with_ordinality },
+                    args,
+                    alias,
+                    Span::empty(),
+                )
             }
             TableFactor::MatchRecognize { .. } => Err(inside(unsupported("MATCH_RECOGNIZE"))),
             other => Ok(RelationPlanning::Original(Box::new(other))),
@@ -76,7 +85,9 @@ impl FlinkRelations {
                 "OPTIONS" => options.extend(hint.options.iter().map(|o| (o.key.clone(), o.value.clone()))),
                 other => {
                     let error = SqlError::new(SqlErrorKind::Name, format!("there is no table hint {other}"));
-                    return Err(inside(error.at(hint.span).help("table hints are OPTIONS('key' = 'value', ...)")));
+                    return Err(inside(
+                        error.at(hint.span).help("table hints are OPTIONS('key' = 'value', ...)"),
+                    ));
                 }
             }
         }
@@ -166,7 +177,12 @@ impl FlinkRelations {
 /// The last part of a name as its alias.
 fn alias_of(name: &ObjectName) -> TableAlias {
     let ident = name.0.last().and_then(|part| part.as_ident()).cloned();
-    TableAlias { explicit: false, name: ident.unwrap_or_else(|| ast::Ident::new("t")), columns: Vec::new(), at: None }
+    TableAlias {
+        explicit: false,
+        name: ident.unwrap_or_else(|| ast::Ident::new("t")),
+        columns: Vec::new(),
+        at: None,
+    }
 }
 
 /// The rows that a function makes, under the names of the alias.

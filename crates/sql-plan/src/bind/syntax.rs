@@ -43,7 +43,9 @@ impl ExprPlanner for FlinkSyntax {
                 None => self.planned("item", vec![expr, Expr::Literal(name, None)]),
             },
             GetFieldAccess::ListIndex { key } => self.planned("item", vec![expr, *key]),
-            GetFieldAccess::ListRange { .. } => plan_err!("an array is sliced with ARRAY_SLICE, not with [a:b]"),
+            GetFieldAccess::ListRange { .. } => {
+                plan_err!("an array is sliced with ARRAY_SLICE, not with [a:b]")
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Tables as plans: a scan of physical and metadata columns, the computed ones over it, and the watermark.
 
-use crate::bind::nodes::WatermarkNode;
 use crate::bind::Binder;
+use crate::bind::nodes::WatermarkNode;
 use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
 use arrow::datatypes::{Schema, SchemaRef};
@@ -77,12 +77,18 @@ pub(crate) fn effective(table: &CatalogTable, hints: &[(String, String)]) -> Opt
 
 impl Binder {
     /// What reads a table.
-    fn source(&self, path: &ObjectPath, table: &CatalogTable, options: &Options) -> PlanResult<Arc<dyn TableSource>> {
+    fn source(
+        &self,
+        path: &ObjectPath,
+        table: &CatalogTable,
+        options: &Options,
+    ) -> PlanResult<Arc<dyn TableSource>> {
         if let TableKind::Inline(source) = &table.kind {
             return Ok(source.clone());
         }
         let connector = options.get("connector").ok_or_else(|| {
-            semantic(format!("table '{path}' has no connector")).help("add 'connector' = '...' to its WITH options")
+            semantic(format!("table '{path}' has no connector"))
+                .help("add 'connector' = '...' to its WITH options")
         })?;
         let name = path.to_string();
         let schema = table.physical();
@@ -110,7 +116,12 @@ impl Binder {
         self.with_watermark(path, table, plan)
     }
 
-    fn with_computed(&self, path: &ObjectPath, table: &CatalogTable, scan: LogicalPlan) -> PlanResult<LogicalPlan> {
+    fn with_computed(
+        &self,
+        path: &ObjectPath,
+        table: &CatalogTable,
+        scan: LogicalPlan,
+    ) -> PlanResult<LogicalPlan> {
         if table.columns.iter().all(|c| is_base(&c)) {
             return Ok(scan);
         }
@@ -128,7 +139,12 @@ impl Binder {
         LogicalPlanBuilder::from(scan).project(exprs).and_then(LogicalPlanBuilder::build).map_err(planning)
     }
 
-    fn with_watermark(&self, path: &ObjectPath, table: &CatalogTable, plan: LogicalPlan) -> PlanResult<LogicalPlan> {
+    fn with_watermark(
+        &self,
+        path: &ObjectPath,
+        table: &CatalogTable,
+        plan: LogicalPlan,
+    ) -> PlanResult<LogicalPlan> {
         let Some(declared) = &table.watermark else { return Ok(plan) };
         let what = format!("the watermark of {path}");
         let watermark = self.at(&table.current).declared(&declared.expression, plan.schema(), &what)?;

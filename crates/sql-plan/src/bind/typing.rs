@@ -46,8 +46,9 @@ fn node(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<Transformed<L
 fn rows(values: Values, functions: &FunctionRegistry) -> Result<LogicalPlan> {
     let empty = DFSchema::empty();
     let rows = values.values.into_iter();
-    let rows: Vec<Vec<Expr>> =
-        rows.map(|row| row.into_iter().map(|e| typed(e, &empty, functions)).collect::<Result<_>>()).collect::<Result<_>>()?;
+    let rows: Vec<Vec<Expr>> = rows
+        .map(|row| row.into_iter().map(|e| typed(e, &empty, functions)).collect::<Result<_>>())
+        .collect::<Result<_>>()?;
     LogicalPlanBuilder::values(rows)?.build()
 }
 
@@ -74,7 +75,12 @@ fn typed_one(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Res
     }
 }
 
-fn explicit_cast(expr: Expr, target: SqlType, try_cast: bool, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn explicit_cast(
+    expr: Expr,
+    target: SqlType,
+    try_cast: bool,
+    schema: &DFSchema,
+) -> Result<Transformed<Expr>> {
     if let (Expr::Literal(ScalarValue::Int64(Some(n)), metadata), LogicalType::Int) = (&expr, &target.kind)
         && let Ok(small) = i32::try_from(*n)
     {
@@ -94,7 +100,11 @@ fn explicit_cast(expr: Expr, target: SqlType, try_cast: bool, schema: &DFSchema)
     Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))))
 }
 
-fn arithmetic(binary: BinaryExpr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Transformed<Expr>> {
+fn arithmetic(
+    binary: BinaryExpr,
+    schema: &DFSchema,
+    functions: &FunctionRegistry,
+) -> Result<Transformed<Expr>> {
     let is_arithmetic = matches!(
         binary.op,
         Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
@@ -128,7 +138,9 @@ fn datetime(binary: &BinaryExpr, schema: &DFSchema, functions: &FunctionRegistry
     let is_interval = |t: &DataType| matches!(t, DataType::Interval(_));
     let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
     let args = match () {
-        () if is_day(&left) && is_interval(&right) => vec![binary.left.as_ref().clone(), binary.right.as_ref().clone()],
+        () if is_day(&left) && is_interval(&right) => {
+            vec![binary.left.as_ref().clone(), binary.right.as_ref().clone()]
+        }
         () if is_interval(&left) && is_day(&right) && binary.op == Operator::Plus => {
             vec![binary.right.as_ref().clone(), binary.left.as_ref().clone()]
         }

@@ -10,7 +10,8 @@ mod tests;
 
 pub use names::{Current, ObjectPath};
 pub use objects::{
-    CatalogColumn, CatalogFunction, CatalogObject, CatalogTable, CatalogView, ColumnKind, TableKind, Watermark,
+    CatalogColumn, CatalogFunction, CatalogObject, CatalogTable, CatalogView, ColumnKind, TableKind,
+    Watermark,
 };
 
 use flugs_table::nearest;
@@ -152,7 +153,9 @@ impl Catalogs {
     pub fn drop_catalog(&mut self, name: &str) -> Result<()> {
         self.catalog(name)?;
         if self.current.catalog == name {
-            return Err(Error::job(format!("catalog '{name}' is in use")).mend("USE CATALOG another one first"));
+            return Err(
+                Error::job(format!("catalog '{name}' is in use")).mend("USE CATALOG another one first")
+            );
         }
         self.catalogs.remove(name);
         self.temporary.retain(|path, _| path.catalog != name);
@@ -247,7 +250,9 @@ impl Catalogs {
             return self.temporary.remove(path).ok_or(error);
         }
         if self.temporary.contains_key(path) {
-            return Err(Error::job(format!("a temporary object hides '{path}'")).mend("DROP TEMPORARY it first"));
+            return Err(
+                Error::job(format!("a temporary object hides '{path}'")).mend("DROP TEMPORARY it first")
+            );
         }
         let known = self.object(path)?.clone();
         self.database_mut(&path.catalog, &path.database)?.objects.remove(&path.name);
@@ -301,7 +306,12 @@ impl Catalogs {
     }
 
     /// Adds a temporary system function.
-    pub fn create_system_function(&mut self, name: &str, function: CatalogFunction, replace: bool) -> Result<()> {
+    pub fn create_system_function(
+        &mut self,
+        name: &str,
+        function: CatalogFunction,
+        replace: bool,
+    ) -> Result<()> {
         let name = name.to_lowercase();
         if !replace && self.system_functions.contains_key(&name) {
             return Err(exists("function", name));

@@ -99,9 +99,7 @@ impl CatalogTable {
     pub fn physical(&self) -> TableSchema {
         let columns = self.columns.iter().filter(|c| c.kind == ColumnKind::Physical);
         TableSchema {
-            columns: columns
-                .map(|c| Column { name: c.name.clone(), sql_type: c.sql_type.clone() })
-                .collect(),
+            columns: columns.map(|c| Column { name: c.name.clone(), sql_type: c.sql_type.clone() }).collect(),
             primary_key: self.primary_key.clone(),
             partition_keys: self.partition_keys.clone(),
         }

@@ -76,7 +76,14 @@ impl Converter<'_> {
                 let options = SortOptions { descending: !sort.asc, nulls_first: sort.nulls_first };
                 order_by.push(SortKey { column: place(local(&sort.expr)?), options });
             }
-            calls.push(AggregateCall { kind, args, distinct: params.distinct, filter, order_by, field: field.clone() });
+            calls.push(AggregateCall {
+                kind,
+                args,
+                distinct: params.distinct,
+                filter,
+                order_by,
+                field: field.clone(),
+            });
         }
         // The input with exactly these columns; names of keys are kept.
         let names = self.fields(input).to_vec();
@@ -140,7 +147,9 @@ impl Converter<'_> {
         let bounds: Vec<usize> = [Some(start), Some(end), time].into_iter().flatten().collect();
         let others: Vec<usize> = (0..prepared.keys.len()).filter(|k| !bounds.contains(k)).collect();
         let width = prepared.keys.len();
-        let (input, window, attached, keys, calls, time_kind) = match self.fused(&prepared, &bounds, &others)? {
+        let (input, window, attached, keys, calls, time_kind) = match self
+            .fused(&prepared, &bounds, &others)?
+        {
             Some((input, window, keys, calls)) => {
                 let kind = window.time_kind;
                 (input, Some(window), None, keys, calls, kind)
@@ -152,7 +161,14 @@ impl Converter<'_> {
                 }
                 let keys = others.iter().map(|k| prepared.keys[*k]).collect();
                 let attached = Some((prepared.keys[start], prepared.keys[end]));
-                (prepared.input, None, attached, keys, prepared.calls.clone(), flugs_sql_types::TimeKind::Rowtime)
+                (
+                    prepared.input,
+                    None,
+                    attached,
+                    keys,
+                    prepared.calls.clone(),
+                    flugs_sql_types::TimeKind::Rowtime,
+                )
             }
         };
         let emit = self.config.early_fire.map_or(Emit::OnClose, Emit::Early);
@@ -203,9 +219,8 @@ impl Converter<'_> {
         let assign = self.plan.node(below).clone();
         let Op::WindowAssign { window, partition } = &assign.op else { return Ok(None) };
         let width = assign.fields.len() - 3;
-        let reads_window = |e: &Expr| -> PlanResult<bool> {
-            Ok(read_by([e], &assign.fields)?.iter().any(|c| *c >= width))
-        };
+        let reads_window =
+            |e: &Expr| -> PlanResult<bool> { Ok(read_by([e], &assign.fields)?.iter().any(|c| *c >= width)) };
         if filter.as_ref().map(&reads_window).transpose()?.unwrap_or(false) {
             return Ok(None);
         }
@@ -226,7 +241,9 @@ impl Converter<'_> {
         let time_at = made.len();
         made.push((Expr::Column(Column::new_unqualified(&time)), time));
         let at = |column: usize| {
-            moved[column].ok_or_else(|| semantic("the bounds of a window cannot be aggregated beside grouping by them"))
+            moved[column].ok_or_else(|| {
+                semantic("the bounds of a window cannot be aggregated beside grouping by them")
+            })
         };
         let mut calls = prepared.calls.clone();
         let reads_bounds = |c: &AggregateCall| {
@@ -265,8 +282,11 @@ impl Converter<'_> {
         let Prepared { input, keys, mut calls, mut fields } = prepared;
         let width = self.fields(input).len();
         // Arguments that are keys as well must keep their values: columns behind the keys.
-        let mut made: Vec<Made> =
-            self.fields(input).iter().map(|f| (Expr::Column(Column::new_unqualified(f.name())), f.name().to_owned())).collect();
+        let mut made: Vec<Made> = self
+            .fields(input)
+            .iter()
+            .map(|f| (Expr::Column(Column::new_unqualified(f.name())), f.name().to_owned()))
+            .collect();
         let mut copies = vec![None; keys.len()];
         let mut copied = |column: usize, made: &mut Vec<Made>| -> usize {
             if column >= keys.len() {

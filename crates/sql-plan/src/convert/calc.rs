@@ -1,14 +1,14 @@
 //! Filters and projections: merged with each other, and pushed into the operators below where these can use them.
 
+use crate::bind::nodes::time_of_call;
 use crate::convert::{Converter, Made, df_schema, field_of_expr, read_by, unaliased, unique};
 use crate::error::{PlanResult, lower, planning};
-use crate::bind::nodes::time_of_call;
 use crate::plan::{NodeId, Op, PlanField, RankFunction, WindowRole, column_index, is_column, substitute};
-use flugs_sql_types::TimeKind;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, ScalarValue};
 use datafusion_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
 use datafusion_expr::{BinaryExpr, Expr, Operator};
+use flugs_sql_types::TimeKind;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,7 +27,12 @@ impl Converter<'_> {
     }
 
     /// Columns made of the rows of the input for which a condition holds.
-    pub(crate) fn calc(&mut self, input: NodeId, filter: Option<Expr>, made: Vec<Made>) -> PlanResult<NodeId> {
+    pub(crate) fn calc(
+        &mut self,
+        input: NodeId,
+        filter: Option<Expr>,
+        made: Vec<Made>,
+    ) -> PlanResult<NodeId> {
         let fields = self.fields(input);
         let tags = made.iter().map(|(e, _)| match column_index(e, fields) {
             Some(index) => Tag { time: fields[index].time, window: fields[index].window },
@@ -61,7 +66,8 @@ impl Converter<'_> {
             return self.calc_tagged(input, merged, made, tags);
         }
         let filter = filter.map(simplified).transpose()?;
-        let made = made.into_iter().map(|(e, name)| Ok((simplified(e)?, name))).collect::<PlanResult<Vec<_>>>()?;
+        let made =
+            made.into_iter().map(|(e, name)| Ok((simplified(e)?, name))).collect::<PlanResult<Vec<_>>>()?;
         let (filter, made) = known_values(filter, made)?;
         if let Some(ranked) = self.limit_rank(input, filter.as_ref(), &made, tags)? {
             return Ok(ranked);
@@ -184,7 +190,9 @@ fn is_cheap(expr: &Expr) -> bool {
     match expr {
         Expr::Column(_) | Expr::Literal(..) => true,
         Expr::Alias(alias) => is_cheap(&alias.expr),
-        Expr::ScalarFunction(call) if matches!(call.name(), "get_field" | "PROCTIME") => call.args.iter().all(is_cheap),
+        Expr::ScalarFunction(call) if matches!(call.name(), "get_field" | "PROCTIME") => {
+            call.args.iter().all(is_cheap)
+        }
         // A row put together for the sake of its fields, which are taken out again.
         Expr::ScalarFunction(call) if call.name() == "named_struct" => call.args.iter().all(is_cheap),
         _ => false,
@@ -216,7 +224,8 @@ fn simplified(expr: Expr) -> PlanResult<Expr> {
         if call.name() != "get_field" || call.args.len() != 2 {
             return Ok(Transformed::no(e));
         }
-        let (Expr::ScalarFunction(row), Expr::Literal(name, _)) = (unaliased(&call.args[0]), &call.args[1]) else {
+        let (Expr::ScalarFunction(row), Expr::Literal(name, _)) = (unaliased(&call.args[0]), &call.args[1])
+        else {
             return Ok(Transformed::no(e));
         };
         if row.name() != "named_struct" {
@@ -245,12 +254,16 @@ fn known_values(filter: Option<Expr>, made: Vec<Made>) -> PlanResult<(Option<Exp
 /// The columns that a condition makes equal to constants.
 pub(super) fn equalities(filter: &Expr) -> Vec<(String, ScalarValue)> {
     let equality = |conjunct: &Expr| match conjunct {
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (left.as_ref(), right.as_ref()) {
-            (Expr::Column(c), Expr::Literal(v, _)) | (Expr::Literal(v, _), Expr::Column(c)) if !v.is_null() => {
-                Some((c.name.clone(), v.clone()))
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+            match (left.as_ref(), right.as_ref()) {
+                (Expr::Column(c), Expr::Literal(v, _)) | (Expr::Literal(v, _), Expr::Column(c))
+                    if !v.is_null() =>
+                {
+                    Some((c.name.clone(), v.clone()))
+                }
+                _ => None,
             }
-            _ => None,
-        },
+        }
         _ => None,
     };
     split_conjunction(filter).into_iter().filter_map(equality).collect()
@@ -265,7 +278,9 @@ pub(super) fn with_known(expr: Expr, known: &[(String, ScalarValue)]) -> PlanRes
             let holds = match &case.expr {
                 Some(value) => decide(value, when, known),
                 None => match when.as_ref() {
-                    Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => decide(left, right, known),
+                    Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+                        decide(left, right, known)
+                    }
                     _ => None,
                 },
             };

@@ -64,9 +64,8 @@ impl Converter<'_> {
             }
         }
         for conjunct in &joined.residual {
-            let found = bound(conjunct, &all, width).filter(|(l, r, kind, ..)| {
-                times.is_none_or(|t| t == (*l, *r, *kind))
-            });
+            let found = bound(conjunct, &all, width)
+                .filter(|(l, r, kind, ..)| times.is_none_or(|t| t == (*l, *r, *kind)));
             let Some((l, r, kind, op, by)) = found else {
                 residual.push(conjunct.clone());
                 continue;
@@ -90,7 +89,9 @@ impl Converter<'_> {
             // Finer times than milliseconds are compared again.
             residual.push(conjunct.clone());
         }
-        let (Some((l, r, time_kind)), Some(lower), Some(upper)) = (times, lower, upper) else { return Ok(None) };
+        let (Some((l, r, time_kind)), Some(lower), Some(upper)) = (times, lower, upper) else {
+            return Ok(None);
+        };
         if time_kind == TimeKind::Proctime {
             residual.retain(|e| bound(e, &all, width).is_none());
         }

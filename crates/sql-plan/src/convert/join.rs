@@ -48,7 +48,9 @@ impl Converter<'_> {
         let on: Vec<(Expr, Expr)> = join
             .on
             .iter()
-            .map(|(l, r)| Ok((self.local(l, join.left.schema(), left)?, self.local(r, join.right.schema(), right)?)))
+            .map(|(l, r)| {
+                Ok((self.local(l, join.left.schema(), left)?, self.local(r, join.right.schema(), right)?))
+            })
             .collect::<PlanResult<_>>()?;
         let mut joined = self.keyed(kind, left, right, on, null_safe, join.filter.as_ref(), &schema)?;
         if swap {
@@ -59,7 +61,11 @@ impl Converter<'_> {
             joined.keys.rotate_left(1);
         }
         let left_only = matches!(joined.kind, JoinKind::Semi | JoinKind::Anti | JoinKind::NullAwareAnti);
-        let widths = if swap { (join.right.schema(), join.left.schema()) } else { (join.left.schema(), join.right.schema()) };
+        let widths = if swap {
+            (join.right.schema(), join.left.schema())
+        } else {
+            (join.left.schema(), join.right.schema())
+        };
         let added = self.fields(joined.inputs[0]).len();
         joined.output = (0..widths.0.fields().len()).collect();
         if !left_only {
@@ -152,14 +158,14 @@ impl Converter<'_> {
         let pair = |role: WindowRole| {
             joined.keys.iter().position(|(a, b, _)| l[*a].window == Some(role) && r[*b].window == Some(role))
         };
-        let (Some(start), Some(end)) = (pair(WindowRole::Start), pair(WindowRole::End)) else { return Ok(None) };
+        let (Some(start), Some(end)) = (pair(WindowRole::Start), pair(WindowRole::End)) else {
+            return Ok(None);
+        };
         if !appends || joined.kind == JoinKind::NullAwareAnti {
             return Ok(None);
         }
-        let windows = (
-            (joined.keys[start].0, joined.keys[end].0),
-            (joined.keys[start].1, joined.keys[end].1),
-        );
+        let windows =
+            ((joined.keys[start].0, joined.keys[end].0), (joined.keys[start].1, joined.keys[end].1));
         let rest = joined.keys.iter().enumerate().filter(|(i, _)| *i != start && *i != end);
         let keys = rest.map(|(_, key)| *key).collect();
         let residual = conjunction(joined.residual.clone());
@@ -182,11 +188,7 @@ fn output_fields(kind: JoinKind, left: &[PlanField], right: &[PlanField]) -> Vec
 }
 
 /// A comparison of columns of the left with columns of the right, as `left op right`.
-pub(super) fn sides(
-    expr: &Expr,
-    fields: &[PlanField],
-    width: usize,
-) -> Option<(Expr, Operator, Expr)> {
+pub(super) fn sides(expr: &Expr, fields: &[PlanField], width: usize) -> Option<(Expr, Operator, Expr)> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return None };
     let side = |e: &Expr| -> Option<bool> {
         let columns = crate::plan::columns_of(e, fields).ok()?;

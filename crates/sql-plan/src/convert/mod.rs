@@ -12,11 +12,15 @@ mod scan;
 pub(crate) mod sink;
 mod temporal;
 
-use crate::bind::nodes::{CorrelateNode, FunctionScanNode, TemporalJoinNode, WatermarkNode, WindowKind, WindowNode};
 use crate::bind::Binder;
+use crate::bind::nodes::{
+    CorrelateNode, FunctionScanNode, TemporalJoinNode, WatermarkNode, WindowKind, WindowNode,
+};
 use crate::config::PlanConfig;
 use crate::error::{PlanResult, lower, planning, semantic, unsupported};
-use crate::plan::{CorrelateFn, NodeId, Op, Plan, PlanField, SortKey, WindowRole, WindowSpec, columns_of, is_column};
+use crate::plan::{
+    CorrelateFn, NodeId, Op, Plan, PlanField, SortKey, WindowRole, WindowSpec, columns_of, is_column,
+};
 use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, FieldRef, Schema, TimeUnit};
@@ -95,14 +99,16 @@ impl Converter<'_> {
                 let rows = usize::from(empty.produce_one_row);
                 let schema = Arc::new(empty.schema.as_arrow().clone());
                 let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(rows));
-                let columns = schema.fields().iter().map(|f| arrow::array::new_null_array(f.data_type(), rows));
+                let columns =
+                    schema.fields().iter().map(|f| arrow::array::new_null_array(f.data_type(), rows));
                 let batch = RecordBatch::try_new_with_options(schema.clone(), columns.collect(), &options);
                 Ok(self.rows(batch.map_err(|e| planning(e.into()))?))
             }
             LogicalPlan::Extension(extension) => self.extension(extension.node.as_any()),
             LogicalPlan::Distinct(_) => Err(unsupported("SELECT DISTINCT ON")),
             LogicalPlan::Subquery(_) => {
-                Err(unsupported("this correlated subquery").help("write it as a join with its conditions in ON"))
+                Err(unsupported("this correlated subquery")
+                    .help("write it as a join with its conditions in ON"))
             }
             LogicalPlan::RecursiveQuery(_) => Err(unsupported("WITH RECURSIVE")),
             other => Err(unsupported(format!("{} in a query", other.display()))),
@@ -160,7 +166,8 @@ impl Converter<'_> {
             }
         }
         let arrays = columns.into_iter().map(|c| ScalarValue::iter_to_array(c).map_err(planning));
-        RecordBatch::try_new(schema.clone(), arrays.collect::<PlanResult<_>>()?).map_err(|e| planning(e.into()))
+        RecordBatch::try_new(schema.clone(), arrays.collect::<PlanResult<_>>()?)
+            .map_err(|e| planning(e.into()))
     }
 
     /// The value of an expression without columns.
@@ -221,8 +228,11 @@ impl Converter<'_> {
         let input = self.convert(&node.input)?;
         let time = self.local(&node.time, node.input.schema(), input)?;
         let Some((time, time_kind)) = self.time_attribute(input, &time) else {
-            return Err(semantic(format!("the time of a window must be a time attribute, and {} is none", node.time))
-                .help("declare WATERMARK FOR it, or take PROCTIME()"));
+            return Err(semantic(format!(
+                "the time of a window must be a time attribute, and {} is none",
+                node.time
+            ))
+            .help("declare WATERMARK FOR it, or take PROCTIME()"));
         };
         let partition = node.partition.iter().map(|e| self.local(e, node.input.schema(), input));
         let partition = partition.collect::<PlanResult<Vec<_>>>()?;
@@ -247,8 +257,10 @@ impl Converter<'_> {
     /// The input with these expressions among its columns, behind the ones that it has, and where they are.
     pub(crate) fn as_columns(&mut self, input: NodeId, exprs: &[Expr]) -> PlanResult<(NodeId, Vec<usize>)> {
         let fields = self.fields(input).to_vec();
-        let mut made: Vec<Made> =
-            fields.iter().map(|f| (Expr::Column(Column::new_unqualified(f.name())), f.name().to_owned())).collect();
+        let mut made: Vec<Made> = fields
+            .iter()
+            .map(|f| (Expr::Column(Column::new_unqualified(f.name())), f.name().to_owned()))
+            .collect();
         let mut places = Vec::new();
         for expr in exprs {
             let bare = unaliased(expr);
@@ -285,7 +297,8 @@ impl Converter<'_> {
         sort: &[SortExpr],
         schema: &DFSchema,
     ) -> PlanResult<(NodeId, Vec<SortKey>)> {
-        let exprs = sort.iter().map(|s| self.local(&s.expr, schema, input)).collect::<PlanResult<Vec<_>>>()?;
+        let exprs =
+            sort.iter().map(|s| self.local(&s.expr, schema, input)).collect::<PlanResult<Vec<_>>>()?;
         let (input, places) = self.as_columns(input, &exprs)?;
         let keys = sort.iter().zip(places).map(|(s, column)| SortKey {
             column,

@@ -3,9 +3,9 @@
 use crate::convert::{Converter, df_schema, unaliased, unique};
 use crate::error::{PlanResult, planning, unsupported};
 use crate::plan::{NodeId, Op, OverCall, PlanField, RankFunction, SortKey, WindowRole};
+use datafusion_expr::Expr;
 use datafusion_expr::expr::{WindowFunction, WindowFunctionParams};
 use datafusion_expr::logical_plan::Window;
-use datafusion_expr::Expr;
 use flugs_sql_functions::aggregate::{PlannedWindow, plan_window};
 
 fn rank_function(name: &str) -> Option<RankFunction> {
@@ -65,7 +65,8 @@ impl Converter<'_> {
             let visible = self.fields(input)[..width].to_vec();
             let args = function.params.args.iter().map(|e| super::localized(e, schema, &visible));
             let args = args.collect::<PlanResult<Vec<_>>>()?;
-            let filter = function.params.filter.as_ref().map(|f| super::localized(f, schema, &visible)).transpose()?;
+            let filter =
+                function.params.filter.as_ref().map(|f| super::localized(f, schema, &visible)).transpose()?;
             let call = self.over_call(&mut input, function, args, filter, field)?;
             calls.push(call);
         }
@@ -135,7 +136,11 @@ impl Converter<'_> {
         {
             let (time, last) = (key.column, key.options.descending);
             let fields = without_time(fields);
-            return Ok(self.plan.add(Op::Deduplicate { partition, time, time_kind, last }, vec![input], fields));
+            return Ok(self.plan.add(
+                Op::Deduplicate { partition, time, time_kind, last },
+                vec![input],
+                fields,
+            ));
         }
         let op = Op::Rank { function, partition, order, range: Some(range), output_rank };
         Ok(self.plan.add(op, vec![input], without_time(fields)))

@@ -2,11 +2,11 @@
 
 use crate::bind::nodes::WatermarkNode;
 use crate::bind::{SourceTable, is_updating};
+use crate::catalog::ColumnKind;
 use crate::convert::calc::{equalities, with_known};
 use crate::convert::{Converter, unique};
 use crate::error::{PlanResult, lower, semantic};
 use crate::plan::{NodeId, Op, Plan, PlanField, ScanOp, column_index, columns_of, substitute};
-use crate::catalog::ColumnKind;
 use datafusion_common::ScalarValue;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_expr::logical_plan::TableScan;
@@ -65,8 +65,11 @@ impl Converter<'_> {
         };
         let mode = op.source.changelog_mode();
         if mode == ChangelogMode::Upsert && (table.table.primary_key.is_empty() || key_lost) {
-            return Err(semantic(format!("table '{}' gives changes by key, and its key is not read", table.path))
-                .help("declare PRIMARY KEY (...) NOT ENFORCED, and select its columns"));
+            return Err(semantic(format!(
+                "table '{}' gives changes by key, and its key is not read",
+                table.path
+            ))
+            .help("declare PRIMARY KEY (...) NOT ENFORCED, and select its columns"));
         }
         let primary_key = op.primary_key.clone();
         let mut node = self.plan.add(Op::Scan(Box::new(op)), Vec::new(), unique(fields));
@@ -80,7 +83,8 @@ impl Converter<'_> {
             let fields = self.fields(node).to_vec();
             node = self.plan.add(Op::Normalize { keys: primary_key }, vec![node], fields);
         }
-        let places: Vec<usize> = order.iter().map(|(meta, at)| if *meta { width + at } else { *at }).collect();
+        let places: Vec<usize> =
+            order.iter().map(|(meta, at)| if *meta { width + at } else { *at }).collect();
         self.select(node, &places)
     }
 
@@ -138,7 +142,7 @@ fn place_watermark(plan: &mut Plan, at: NodeId, column: Expr, watermark: Expr) -
 ///
 /// Runs over the whole plan, bottom up, and gives back the sinks of a new one.
 pub(crate) fn push_down(plan: &Plan) -> Result<Plan> {
-    let mut pushed = Plan { batch: plan.batch, ..Plan::default() };
+    let mut pushed = Plan::new(plan.batch);
     let mut places: HashMap<NodeId, NodeId> = HashMap::new();
     for id in plan.reachable() {
         let node = plan.node(id);

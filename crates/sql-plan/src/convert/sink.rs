@@ -42,7 +42,8 @@ pub(crate) fn table_sink(
     options: &Options,
 ) -> PlanResult<Arc<dyn TableSink>> {
     let connector = options.get("connector").ok_or_else(|| {
-        semantic(format!("table '{path}' has no connector")).help("add 'connector' = '...' to its WITH options")
+        semantic(format!("table '{path}' has no connector"))
+            .help("add 'connector' = '...' to its WITH options")
     })?;
     let name = path.to_string();
     let schema = table.physical();
@@ -56,7 +57,9 @@ impl Converter<'_> {
     pub(crate) fn write(&mut self, input: NodeId, target: &Target<'_>) -> PlanResult<NodeId> {
         let sink = table_sink(self.binder, target.path, target.table, &target.options)?;
         if target.overwrite && !sink.supports_overwrite() {
-            return Err(semantic(format!("table '{}' cannot be overwritten", target.path)).help("write INSERT INTO"));
+            return Err(
+                semantic(format!("table '{}' cannot be overwritten", target.path)).help("write INSERT INTO")
+            );
         }
         let written: Vec<_> = target.table.columns.iter().filter(|c| is_written(&c.kind)).collect();
         let mut made: Vec<Made> = Vec::new();
@@ -66,7 +69,8 @@ impl Converter<'_> {
                     let field = self.fields(input)[*index].clone();
                     let expr = Expr::Column(Column::new_unqualified(field.name()));
                     let from = from_field(&field.field).map_err(lower)?;
-                    fitting(expr, &from, &column.sql_type).ok_or_else(|| mismatch(target.path, &column.name, &column.sql_type, &from))?
+                    fitting(expr, &from, &column.sql_type)
+                        .ok_or_else(|| mismatch(target.path, &column.name, &column.sql_type, &from))?
                 }
                 SinkColumn::Constant(expr) => expr.clone(),
                 SinkColumn::Null => {
@@ -118,7 +122,9 @@ impl Converter<'_> {
 pub(crate) fn fitting(expr: Expr, from: &SqlType, to: &SqlType) -> Option<Expr> {
     match implicit_cast(&from.kind, &to.kind)? {
         Implicit::Same => Some(expr),
-        Implicit::Cast(function) => Some(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(function), vec![expr]))),
+        Implicit::Cast(function) => {
+            Some(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(function), vec![expr])))
+        }
     }
 }
 

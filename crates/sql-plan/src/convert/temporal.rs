@@ -26,8 +26,11 @@ impl Converter<'_> {
                 match self.time_attribute(left, &time) {
                     Some((column, kind)) => (Some(column), kind),
                     None => {
-                        return Err(semantic(format!("FOR SYSTEM_TIME AS OF takes a time attribute, and {} is none", node.time))
-                            .help("take the row-time column of the left side, or PROCTIME()"));
+                        return Err(semantic(format!(
+                            "FOR SYSTEM_TIME AS OF takes a time attribute, and {} is none",
+                            node.time
+                        ))
+                        .help("take the row-time column of the left side, or PROCTIME()"));
                     }
                 }
             }
@@ -51,15 +54,18 @@ impl Converter<'_> {
         let times = match (time_kind, time) {
             (TimeKind::Rowtime, Some(left_time)) => {
                 let fields = self.fields(right);
-                let right_time = fields.iter().position(|f| f.time == Some(TimeKind::Rowtime)).ok_or_else(|| {
-                    semantic("the table of FOR SYSTEM_TIME AS OF has no event time")
-                        .help("declare a WATERMARK and a PRIMARY KEY for it, so that it has versions")
-                })?;
+                let right_time =
+                    fields.iter().position(|f| f.time == Some(TimeKind::Rowtime)).ok_or_else(|| {
+                        semantic("the table of FOR SYSTEM_TIME AS OF has no event time")
+                            .help("declare a WATERMARK and a PRIMARY KEY for it, so that it has versions")
+                    })?;
                 let keys: Vec<usize> = joined.keys.iter().map(|(_, r, _)| *r).collect();
                 let unique_keys = &self.plan.node(right).keys;
                 if !unique_keys.iter().any(|key| key.iter().all(|c| keys.contains(c))) {
-                    return Err(semantic("a join FOR SYSTEM_TIME AS OF must have the primary key of its table in ON")
-                        .help("declare PRIMARY KEY (...) NOT ENFORCED, and compare all of its columns"));
+                    return Err(semantic(
+                        "a join FOR SYSTEM_TIME AS OF must have the primary key of its table in ON",
+                    )
+                    .help("declare PRIMARY KEY (...) NOT ENFORCED, and compare all of its columns"));
                 }
                 Some((left_time, right_time))
             }
@@ -71,7 +77,12 @@ impl Converter<'_> {
     }
 
     /// A join with a table whose connector looks rows up.
-    fn looked_up(&mut self, node: &TemporalJoinNode, kind: JoinKind, left: NodeId) -> PlanResult<Option<NodeId>> {
+    fn looked_up(
+        &mut self,
+        node: &TemporalJoinNode,
+        kind: JoinKind,
+        left: NodeId,
+    ) -> PlanResult<Option<NodeId>> {
         let Some((scan, above)) = lookup_scan(&node.right) else { return Ok(None) };
         let Some(table) = scan.source.downcast_ref::<SourceTable>() else { return Ok(None) };
         let Some(connector) = table.options.get("connector") else { return Ok(None) };
@@ -90,11 +101,17 @@ impl Converter<'_> {
             lefts.push(self.local(l, node.left.schema(), left)?);
         }
         if keys.is_empty() {
-            return Err(unsupported("a lookup join without an equality").help("compare a column of the table in ON"));
+            return Err(
+                unsupported("a lookup join without an equality").help("compare a column of the table in ON")
+            );
         }
         let name = table.path.to_string();
-        let context =
-            TableContext { name: &name, schema: &physical, options: &table.options, registry: &self.binder.registry };
+        let context = TableContext {
+            name: &name,
+            schema: &physical,
+            options: &table.options,
+            registry: &self.binder.registry,
+        };
         let Ok(source) = factory.lookup(context, &keys) else { return Ok(None) };
         let schema = to_schema(physical.columns.iter().map(|c| (c.name.as_str(), &c.sql_type)));
         let right_fields: Vec<PlanField> =
@@ -120,7 +137,8 @@ impl Converter<'_> {
         }
         for filter in filters_of(&above) {
             let schema = filter.1;
-            let fields: Vec<PlanField> = scanned_columns(scan, &physical).into_iter().map(|p| all[added + p].clone()).collect();
+            let fields: Vec<PlanField> =
+                scanned_columns(scan, &physical).into_iter().map(|p| all[added + p].clone()).collect();
             conditions.push(localized(filter.0, schema, &fields)?);
         }
         let padded = right_fields.iter().map(|f| if kind == JoinKind::Left { f.padded() } else { f.clone() });
@@ -129,8 +147,7 @@ impl Converter<'_> {
         let keys = left_keys.into_iter().zip(keys).collect();
         let op = Op::LookupJoin { kind, lookup, keys, residual: conjunction(conditions) };
         let joined = self.plan.add(op, vec![left], unique(fields));
-        let output: Vec<usize> =
-            (0..width).chain(visible.iter().flatten().map(|p| added + p)).collect();
+        let output: Vec<usize> = (0..width).chain(visible.iter().flatten().map(|p| added + p)).collect();
         self.select(joined, &output).map(Some)
     }
 }

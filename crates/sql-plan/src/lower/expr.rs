@@ -13,7 +13,11 @@ use flugs_types::{Error, Result};
 use std::sync::Arc;
 
 /// An expression over these columns, to be evaluated.
-pub fn physical(expr: &Expr, fields: &[PlanField], options: &Arc<ConfigOptions>) -> Result<Arc<dyn PhysicalExpr>> {
+pub fn physical(
+    expr: &Expr,
+    fields: &[PlanField],
+    options: &Arc<ConfigOptions>,
+) -> Result<Arc<dyn PhysicalExpr>> {
     let schema = Schema::new(fields.iter().map(|f| f.field.clone()).collect::<Vec<_>>());
     let bug = |e: datafusion_common::DataFusionError| {
         Error::job(format!("{} cannot be evaluated", expr.human_display())).caused_by(e.strip_backtrace())

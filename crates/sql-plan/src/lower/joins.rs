@@ -12,9 +12,9 @@ use datafusion_expr::Expr;
 use flugs_batch::{ChangeBatch, Either};
 use flugs_graph::NodeKind;
 use flugs_sql_ops::join::{
-    Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime, JoinType,
-    LookupJoin, LookupJoinSpec, LookupKey, ProcTimeTemporalJoin, ProcTimeTemporalJoinSpec, RegularJoin, RegularJoinSpec,
-    TableRows, TemporalJoin, TemporalJoinSpec, Unnested, unnest,
+    Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime,
+    JoinType, LookupJoin, LookupJoinSpec, LookupKey, ProcTimeTemporalJoin, ProcTimeTemporalJoinSpec,
+    RegularJoin, RegularJoinSpec, TableRows, TemporalJoin, TemporalJoinSpec, Unnested, unnest,
 };
 use flugs_sql_ops::window::{AttachedWindow, WindowJoin, WindowJoinKind, WindowJoinSpec};
 use flugs_sql_types::{LogicalType, TimeKind, from_field};
@@ -38,7 +38,9 @@ fn join_type(kind: JoinKind) -> JoinType {
 }
 
 fn join_keys(keys: &Keys) -> Vec<JoinKey> {
-    keys.iter().map(|(left, right, null_safe)| JoinKey { left: *left, right: *right, null_safe: *null_safe }).collect()
+    keys.iter()
+        .map(|(left, right, null_safe)| JoinKey { left: *left, right: *right, null_safe: *null_safe })
+        .collect()
 }
 
 fn sides(keys: &Keys) -> (Vec<usize>, Vec<usize>) {
@@ -176,7 +178,8 @@ impl Lowering<'_> {
         let schema = node.schema();
         let factory: Arc<dyn NodeFactory> = match &node.op {
             Op::LookupJoin { kind, lookup, keys, residual } => {
-                let right: Vec<PlanField> = lookup.schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
+                let right: Vec<PlanField> =
+                    lookup.schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
                 let both = concatenated(&left.fields, &right);
                 let spec = LookupJoinSpec {
                     join_type: join_type(*kind),
@@ -263,7 +266,11 @@ fn rows_of(function: &CorrelateFn, left: &Node, args: &[usize]) -> Result<TableR
                 LogicalType::Array(_) => Unnested::Array,
                 LogicalType::Map(..) => Unnested::Map,
                 LogicalType::Multiset(_) => Unnested::Multiset,
-                other => return Err(Error::job(format!("UNNEST takes an array, a map or a multiset, not {other}"))),
+                other => {
+                    return Err(Error::job(format!(
+                        "UNNEST takes an array, a map or a multiset, not {other}"
+                    )));
+                }
             };
             return Ok(unnest(what, *with_ordinality));
         }
@@ -273,7 +280,8 @@ fn rows_of(function: &CorrelateFn, left: &Node, args: &[usize]) -> Result<TableR
         let types: Vec<DataType> = batch.columns().iter().map(|c| c.data_type().clone()).collect();
         let wanted = called.coerce(&types)?;
         let columns = batch.columns().iter().zip(&wanted).map(|(column, wanted)| {
-            cast(column, wanted).map_err(|e| Error::data("an argument of a table function does not fit").caused_by(e))
+            cast(column, wanted)
+                .map_err(|e| Error::data("an argument of a table function does not fit").caused_by(e))
         });
         let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
         let (mut parts, mut of) = (Vec::new(), Vec::new());

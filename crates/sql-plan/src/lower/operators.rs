@@ -1,33 +1,38 @@
 //! Operators with one input.
 
 use crate::bind::nodes::WindowKind;
+use crate::explain::is_bounded;
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
 use crate::plan::{AggregateCall, Emit, Node, Op, OverCall, RankFunction, SortKey, WindowSpec};
-use flugs_sql_ops::row::SortOptions;
 use datafusion_expr::{WindowFrame, WindowFrameBound, WindowFrameUnits};
+use flugs_batch::ChangeBatch;
 use flugs_graph::NodeKind;
-use crate::explain::is_bounded;
-use flugs_sql_ops::aggregate::{AggregateCall as OpsCall, BundleSpec, Expand, ExpandSpec, GroupAggregate, GroupAggregateSpec};
+use flugs_sql_ops::aggregate::{
+    AggregateCall as OpsCall, BundleSpec, Expand, ExpandSpec, GroupAggregate, GroupAggregateSpec,
+};
 use flugs_sql_ops::calc::{Calc, CalcSpec};
 use flugs_sql_ops::changelog::{
     ChangelogNormalize, ChangelogNormalizeSpec, DropUpdateBefore, SinkMaterialize, SinkMaterializeSpec,
 };
-use flugs_sql_ops::over::{Frame, FrameBound, FrameUnit, OverAggregate, OverCall as OpsOver, OverMode, OverSpec};
+use flugs_sql_ops::over::{
+    Frame, FrameBound, FrameUnit, OverAggregate, OverCall as OpsOver, OverMode, OverSpec,
+};
 use flugs_sql_ops::rank::{
     Deduplicate, DeduplicateSpec, DeduplicateTime, Keep, RankInput, RankKind, TopN, TopNSpec,
 };
+use flugs_sql_ops::row::SortOptions;
 use flugs_sql_ops::sort::{
-    Limit, LimitSpec, SortLimit, SortLimitSpec, SortTime, StreamSort, StreamSortSpec, TemporalSort, TemporalSortSpec,
+    Limit, LimitSpec, SortLimit, SortLimitSpec, SortTime, StreamSort, StreamSortSpec, TemporalSort,
+    TemporalSortSpec,
 };
 use flugs_sql_ops::window::{
-    AttachedWindow, Emit as OpsEmit, SessionAggregate, SessionAggregateSpec, SessionAssign, SessionAssignSpec,
-    WindowAggregate, WindowAggregateSpec, WindowAssign, WindowAssignSpec, WindowColumn, WindowInput, WindowRank,
-    WindowRankKind, WindowRankSpec, WindowShape, WindowTime,
+    AttachedWindow, Emit as OpsEmit, SessionAggregate, SessionAggregateSpec, SessionAssign,
+    SessionAssignSpec, WindowAggregate, WindowAggregateSpec, WindowAssign, WindowAssignSpec, WindowColumn,
+    WindowInput, WindowRank, WindowRankKind, WindowRankSpec, WindowShape, WindowTime,
 };
 use flugs_sql_types::TimeKind;
 use flugs_task::{NodeFactory, OneInput, Operator};
-use flugs_batch::ChangeBatch;
 use flugs_types::{Error, Result};
 use std::sync::Arc;
 
@@ -47,7 +52,8 @@ pub(super) fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
 }
 
 pub(super) fn sort_options(keys: &[SortKey]) -> Vec<(usize, SortOptions)> {
-    let options = |o: arrow::compute::SortOptions| SortOptions { descending: o.descending, nulls_first: o.nulls_first };
+    let options =
+        |o: arrow::compute::SortOptions| SortOptions { descending: o.descending, nulls_first: o.nulls_first };
     keys.iter().map(|key| (key.column, options(key.options))).collect()
 }
 
@@ -83,7 +89,8 @@ impl Lowering<'_> {
             Exchange::Key(keys) => self.keyed_parallelism(keys),
         };
         let input = self.input(node, 0).clone();
-        let added = self.graph_node(node.op.name(), NodeKind::Operator, &node.digest, parallelism, made.stateful);
+        let added =
+            self.graph_node(node.op.name(), NodeKind::Operator, &node.digest, parallelism, made.stateful);
         let id = self.builder.node(added, made.factory);
         self.connect(&input, &origins, id, 0, parallelism, &made.exchange)?;
         Ok(vec![Origin { node: id, output: 0, parallelism }])
@@ -122,7 +129,10 @@ impl Lowering<'_> {
                     row_over_nothing: keys.is_empty() && is_bounded(self.plan, node.inputs[0]),
                     ttl,
                     retract_on_expiry,
-                    bundle: self.config.mini_batch.map(|(rows, latency)| BundleSpec { rows: rows as usize, latency }),
+                    bundle: self
+                        .config
+                        .mini_batch
+                        .map(|(rows, latency)| BundleSpec { rows: rows as usize, latency }),
                 };
                 made(Exchange::Key(keys.clone()), true, move || GroupAggregate::new(spec.clone()))
             }
@@ -228,8 +238,7 @@ impl Lowering<'_> {
             }
             None => {
                 let (keys, gap_ms) = (partition.to_vec(), gap(window.kind));
-                let spec =
-                    SessionAssignSpec { input, keys, gap_ms, time, zone, output, late_output: false };
+                let spec = SessionAssignSpec { input, keys, gap_ms, time, zone, output, late_output: false };
                 made(Exchange::Key(partition.to_vec()), true, move || SessionAssign::new(spec.clone()))
             }
         })
@@ -250,7 +259,15 @@ impl Lowering<'_> {
             let (gap_ms, time) = (gap(window.kind), window_time(window));
             let late_output = false;
             let spec = SessionAggregateSpec {
-                input, gap_ms, time, zone, keys, calls, window_columns, output, late_output,
+                input,
+                gap_ms,
+                time,
+                zone,
+                keys,
+                calls,
+                window_columns,
+                output,
+                late_output,
             };
             return Ok(made(exchange, true, move || SessionAggregate::new(spec.clone())));
         }
@@ -407,7 +424,8 @@ fn bound(bound: &WindowFrameBound) -> Result<FrameBound> {
 /// Rows, or units of the column's values.
 fn distance(value: &datafusion_common::ScalarValue) -> Result<u64> {
     use datafusion_common::ScalarValue;
-    let wrong = || Error::job(format!("{value} is no distance of a frame")).mend("write a number or an interval");
+    let wrong =
+        || Error::job(format!("{value} is no distance of a frame")).mend("write a number or an interval");
     let n = match value {
         ScalarValue::IntervalMonthDayNano(Some(i)) if i.months == 0 => {
             i64::from(i.days) * 86_400_000_000 + i.nanoseconds / 1_000
@@ -422,4 +440,3 @@ fn distance(value: &datafusion_common::ScalarValue) -> Result<u64> {
     };
     u64::try_from(n).map_err(|_| wrong())
 }
-

@@ -6,11 +6,13 @@ use crate::plan::{Node, ScanOp, SinkOp};
 use arrow::array::RecordBatch;
 use flugs_batch::ChangeBatch;
 use flugs_connector::{
-    CollectionSource, Committable, Delivery, EnumeratorContext, ReaderContext, Sink, SinkWriter, Source, SourceReader,
-    SplitEnumerator, WriterContext,
+    CollectionSource, Committable, Delivery, EnumeratorContext, ReaderContext, Sink, SinkWriter, Source,
+    SourceReader, SplitEnumerator, WriterContext,
 };
 use flugs_graph::NodeKind;
-use flugs_sql_ops::bridge::{Rebatch, RowtimeCheck, RowtimeSpec, Unbatch, WatermarkFaults, watermark_strategy};
+use flugs_sql_ops::bridge::{
+    Rebatch, RowtimeCheck, RowtimeSpec, Unbatch, WatermarkFaults, watermark_strategy,
+};
 use flugs_sql_ops::changelog::DropUpdateBefore;
 use flugs_table::{ChangelogMode, ScanRequest};
 use flugs_task::{OnMalformed, OneInput, SinkOperator, SourceNode, WatermarkStrategy};
@@ -46,11 +48,20 @@ impl Sink for AnySink {
         self.0.delivery()
     }
 
-    fn remove_orphans(&self, context: &WriterContext, states: &[Vec<u8>], committables: &[Committable]) -> Result<()> {
+    fn remove_orphans(
+        &self,
+        context: &WriterContext,
+        states: &[Vec<u8>],
+        committables: &[Committable],
+    ) -> Result<()> {
         self.0.remove_orphans(context, states, committables)
     }
 
-    fn writer(&self, context: WriterContext, restored: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<ChangeBatch>>> {
+    fn writer(
+        &self,
+        context: WriterContext,
+        restored: Vec<Vec<u8>>,
+    ) -> Result<Box<dyn SinkWriter<ChangeBatch>>> {
         self.0.writer(context, restored)
     }
 }
@@ -70,7 +81,9 @@ impl Lowering<'_> {
         let source = Arc::new(AnySource(scan.source.scan(&request)?));
         let faults = WatermarkFaults::default();
         let strategy = match &scan.watermark {
-            Some(watermark) if !self.plan.batch => watermark_strategy(self.expr(watermark, &node.fields)?, &faults),
+            Some(watermark) if !self.plan.batch => {
+                watermark_strategy(self.expr(watermark, &node.fields)?, &faults)
+            }
             _ => WatermarkStrategy::none(),
         };
         // Positions are those of the table, whatever is read of it.
@@ -81,7 +94,8 @@ impl Lowering<'_> {
         let rowtime = scan.rowtime.as_ref().and_then(|e| crate::plan::column_index(e, &node.fields));
         if let Some(column) = rowtime {
             let spec = RowtimeSpec { column, schema: node.schema(), faults };
-            let check = self.graph_node("Rowtime", NodeKind::Operator, &format!("{uid}:rowtime"), parallelism, false);
+            let check =
+                self.graph_node("Rowtime", NodeKind::Operator, &format!("{uid}:rowtime"), parallelism, false);
             let factory = OneInput::new(move || RowtimeCheck::new(spec.clone()));
             let id = self.builder.node(check, Arc::new(factory));
             self.connect(node, &[origin], id, 0, parallelism, &Exchange::Direct)?;
@@ -99,7 +113,8 @@ impl Lowering<'_> {
     ) -> Result<Origin> {
         let source = self.graph_node(name, NodeKind::Source, uid, parallelism, true);
         let source = self.builder.node(source, factory);
-        let unbatch = self.graph_node("Unbatch", NodeKind::Operator, &format!("{uid}:rows"), parallelism, false);
+        let unbatch =
+            self.graph_node("Unbatch", NodeKind::Operator, &format!("{uid}:rows"), parallelism, false);
         let unbatch = self.builder.node(unbatch, Arc::new(OneInput::new(Unbatch::new)));
         self.connect_rows(source, 0, unbatch);
         Ok(Origin { node: unbatch, output: 0, parallelism })
@@ -111,7 +126,8 @@ impl Lowering<'_> {
             rows.columns().to_vec(),
             &arrow::array::RecordBatchOptions::new().with_row_count(Some(rows.num_rows())),
         );
-        let rows = rows.map_err(|e| flugs_types::Error::bug("constant rows do not fit their columns").caused_by(e))?;
+        let rows =
+            rows.map_err(|e| flugs_types::Error::bug("constant rows do not fit their columns").caused_by(e))?;
         let source = CollectionSource::new([ChangeBatch::inserts(rows)]);
         let source = Arc::new(AnySource(Box::new(source)));
         let factory = Arc::new(SourceNode::new(source, WatermarkStrategy::none(), OnMalformed::Fail));
@@ -122,11 +138,20 @@ impl Lowering<'_> {
         let input = self.input(node, 0);
         let (update_before, changes, from) = (input.update_before, input.changes, input.clone());
         let mut origins = self.origins_of(node, 0);
-        let wanted = sink.sink.parallelism().unwrap_or_else(|| origins.iter().map(|o| o.parallelism).max().unwrap_or(1));
+        let wanted = sink
+            .sink
+            .parallelism()
+            .unwrap_or_else(|| origins.iter().map(|o| o.parallelism).max().unwrap_or(1));
         let uid = format!("sink:{}:{:016x}", sink.table, hash_bytes(sink.identity.as_bytes()));
         if sink.mode == ChangelogMode::Upsert && update_before {
             let parallelism = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
-            let drop = self.graph_node("DropUpdateBefore", NodeKind::Operator, &format!("{uid}:drop"), parallelism, false);
+            let drop = self.graph_node(
+                "DropUpdateBefore",
+                NodeKind::Operator,
+                &format!("{uid}:drop"),
+                parallelism,
+                false,
+            );
             let drop = self.builder.node(drop, Arc::new(OneInput::new(DropUpdateBefore::default)));
             self.connect(&from, &origins, drop, 0, parallelism, &Exchange::Direct)?;
             origins = vec![Origin { node: drop, output: 0, parallelism }];
@@ -134,10 +159,13 @@ impl Lowering<'_> {
         let exchange = match (changes.is_append(), sink.primary_key.is_empty()) {
             _ if wanted == 1 => Exchange::Single,
             // Changes of one key are written by one writer.
-            (false, false) if !origins.iter().all(|o| o.parallelism == wanted) => Exchange::Key(sink.primary_key.clone()),
+            (false, false) if !origins.iter().all(|o| o.parallelism == wanted) => {
+                Exchange::Key(sink.primary_key.clone())
+            }
             _ => Exchange::Direct,
         };
-        let rebatch = self.graph_node("Rebatch", NodeKind::Operator, &format!("{uid}:batches"), wanted, false);
+        let rebatch =
+            self.graph_node("Rebatch", NodeKind::Operator, &format!("{uid}:batches"), wanted, false);
         let rebatch = self.builder.node(rebatch, Arc::new(OneInput::new(|| Rebatch)));
         self.connect(&from, &origins, rebatch, 0, wanted, &exchange)?;
         let writer: Arc<dyn Sink<Item = ChangeBatch>> = Arc::new(AnySink(sink.sink.sink(sink.overwrite)?));
@@ -147,5 +175,4 @@ impl Lowering<'_> {
         self.connect_rows(rebatch, 0, written);
         Ok(Vec::new())
     }
-
 }

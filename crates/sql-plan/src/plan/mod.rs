@@ -28,6 +28,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan without nodes, in streaming or batch mode.
+    pub fn new(batch: bool) -> Self {
+        Plan { batch, ..Plan::default() }
+    }
+
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id]

@@ -1,7 +1,6 @@
 //! Operators of a plan.
 
 use crate::bind::nodes::WindowKind;
-use crate::catalog::ObjectPath;
 use crate::plan::expr::pretty;
 use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
@@ -60,7 +59,11 @@ impl PlanField {
     /// The same as it comes out of an outer join: perhaps NULL, and of no window.
     #[must_use]
     pub fn padded(&self) -> Self {
-        PlanField { field: Arc::new(self.field.as_ref().clone().with_nullable(true)), time: None, window: None }
+        PlanField {
+            field: Arc::new(self.field.as_ref().clone().with_nullable(true)),
+            time: None,
+            window: None,
+        }
     }
 }
 
@@ -309,7 +312,10 @@ impl CorrelateFn {
             LogicalType::Row(fields) => fields
                 .iter()
                 .map(|f| RowField {
-                    sql_type: SqlType { nullable: f.sql_type.nullable || element.nullable, ..f.sql_type.clone() },
+                    sql_type: SqlType {
+                        nullable: f.sql_type.nullable || element.nullable,
+                        ..f.sql_type.clone()
+                    },
                     ..f.clone()
                 })
                 .collect(),
@@ -340,14 +346,22 @@ impl CallDigest for AggregateCall {
         let distinct = if self.distinct { "DISTINCT " } else { "" };
         let args = self.args.iter().map(|a| format!("${a}")).collect::<Vec<_>>().join(", ");
         let filter = self.filter.map(|f| format!(" FILTER ${f}")).unwrap_or_default();
-        let order = if self.order_by.is_empty() { String::new() } else { format!(" ORDER BY {:?}", self.order_by) };
+        let order =
+            if self.order_by.is_empty() { String::new() } else { format!(" ORDER BY {:?}", self.order_by) };
         format!("{:?}({distinct}{args}){filter}{order}", self.kind)
     }
 }
 
 impl CallDigest for OverCall {
     fn digest(&self) -> String {
-        format!("{:?}({}{:?}) {:?} {}", self.kind, if self.distinct { "DISTINCT " } else { "" }, self.args, self.filter, self.frame)
+        format!(
+            "{:?}({}{:?}) {:?} {}",
+            self.kind,
+            if self.distinct { "DISTINCT " } else { "" },
+            self.args,
+            self.filter,
+            self.frame
+        )
     }
 }
 
@@ -642,16 +656,13 @@ impl Op {
             }
             Op::Sort { order, offset, fetch } => format!("{name} {order:?} {offset} {fetch:?}"),
             Op::Normalize { keys } | Op::Materialize { keys } => format!("{name} {keys:?}"),
-            Op::Sink(sink) => format!("{name} {} {} {} {:?}", sink.table, sink.identity, sink.overwrite, sink.mode),
+            Op::Sink(sink) => {
+                format!("{name} {} {} {} {:?}", sink.table, sink.identity, sink.overwrite, sink.mode)
+            }
         }
     }
 }
 
 fn digests<C: CallDigest>(calls: &[C]) -> String {
     calls.iter().map(CallDigest::digest).collect::<Vec<_>>().join("; ")
-}
-
-/// The path of a table as plans show it: the name alone where that is clear.
-pub(crate) fn shown(path: &ObjectPath) -> String {
-    path.to_string()
 }
