@@ -155,6 +155,28 @@ fn partitions_expire() {
 }
 
 #[test]
+fn a_partition_whose_time_is_over_is_gone_before_it_is_swept_away() {
+    let modes = [
+        (OverMode::ProcessingTime, false, "+I | 1 | 6 | 2 | 2 | 1"),
+        (OverMode::Changing, false, "+I | 1 | 6 | 2 | 2 | 1"),
+        (OverMode::Changing, true, "-D | 1 | 5 | 1 | 1 | 1\n+I | 1 | 6 | 2 | 2 | 1"),
+    ];
+    for (mode, retract, expected) in modes {
+        let mut expiring = spec(mode, &[call(WindowKind::RowNumber, &[], Frame::DEFAULT)]);
+        (expiring.ttl, expiring.retract_on_expiry) = (Some(Duration::from_millis(100)), retract);
+        let mut driver = Driver::new(OverAggregate::new(expiring)).unwrap();
+        driver.push(batch("+I | 1 | 5 | 1 | 1")).unwrap();
+        driver.set_time(90).unwrap();
+        driver.take();
+        // The next round is at 115.
+        driver.set_time(110).unwrap();
+        assert_eq!(driver.counter("numExpiredState"), 0);
+        driver.push(batch("+I | 1 | 6 | 2 | 2")).unwrap();
+        assert_eq!((driver.take_text().as_str(), driver.counter("numExpiredState")), (expected, 1));
+    }
+}
+
+#[test]
 fn results_are_updated_as_rows_come_and_go() {
     let calls = [call(SUM, &[3], Frame::DEFAULT), call(WindowKind::Lead { offset: 1 }, &[3], Frame::DEFAULT)];
     let mut over = spec(OverMode::Changing, &calls);

@@ -131,6 +131,24 @@ fn keys_expire() {
 }
 
 #[test]
+fn a_key_whose_time_is_over_is_gone_before_it_is_swept_away() {
+    for (keep, retract) in [(Keep::First, false), (Keep::Last, false), (Keep::Last, true)] {
+        let mut expiring = spec(keep, DeduplicateTime::Processing);
+        (expiring.ttl, expiring.retract_on_expiry) = (Some(Duration::from_millis(100)), retract);
+        let mut driver = Driver::new(Deduplicate::new(expiring)).unwrap();
+        driver.push(batch("+I | 1 | 5 | a")).unwrap();
+        driver.set_time(90).unwrap();
+        driver.take();
+        // The next round is at 115.
+        driver.set_time(110).unwrap();
+        assert_eq!(driver.counter("numExpiredState"), 0);
+        driver.push(batch("+I | 1 | 1 | c\n+I | 1 | 1 | c")).unwrap();
+        let expected = if retract { "-U | 1 | 5 | a\n+U | 1 | 1 | c" } else { "+I | 1 | 1 | c" };
+        assert_eq!((driver.take_text().as_str(), driver.counter("numExpiredState")), (expected, 1));
+    }
+}
+
+#[test]
 fn a_row_that_waits_does_not_expire() {
     let mut expiring = spec(Keep::First, EVENT);
     expiring.ttl = Some(Duration::from_millis(100));

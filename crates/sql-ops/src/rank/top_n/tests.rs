@@ -161,6 +161,28 @@ fn partitions_that_do_not_change_expire() {
 }
 
 #[test]
+fn a_partition_whose_time_is_over_is_gone_before_it_is_swept_away() {
+    for retract in [false, true] {
+        let mut expiring = spec(RankInput::Append, RankKind::RowNumber, (1, 2), true);
+        expiring.ttl = Some(Duration::from_millis(100));
+        expiring.retract_on_expiry = retract;
+        let mut driver = Driver::new(TopN::new(expiring)).unwrap();
+        driver.push(batch("+I | 1 | 5 | a\n+I | 1 | 6 | b")).unwrap();
+        driver.set_time(90).unwrap();
+        driver.take();
+        // The next round is at 115.
+        driver.set_time(110).unwrap();
+        assert_eq!(driver.counter("numExpiredState"), 0);
+        driver.push(batch("+I | 1 | 1 | c")).unwrap();
+        let expected = match retract {
+            true => "-U | 1 | 6 | b | 1\n+U | 1 | 1 | c | 1\n-D | 1 | 5 | a | 2",
+            false => "+I | 1 | 1 | c | 1",
+        };
+        assert_eq!((driver.take_text().as_str(), driver.counter("numExpiredState")), (expected, 1));
+    }
+}
+
+#[test]
 fn deletes_where_there_can_be_none_are_an_error() {
     for mode in [RankInput::Append, RankInput::UpdateByKey(vec![2])] {
         let mut driver = Driver::new(TopN::new(spec(mode, RankKind::RowNumber, (1, 1), true))).unwrap();
