@@ -62,9 +62,9 @@ impl Plan {
                 }
                 (Changes::ALL, keys)
             }
-            Op::Deduplicate { partition, last, time_kind, .. } => {
-                let first_come = !last && *time_kind == flugs_sql_types::TimeKind::Proctime;
-                (Changes { updates: !first_come, deletes: false }, vec![partition.clone()])
+            // The first row waits until none before it can come.
+            Op::Deduplicate { partition, last, .. } => {
+                (Changes { updates: *last, deletes: false }, vec![partition.clone()])
             }
             Op::Over { order, .. } => {
                 let by_time = order
@@ -84,6 +84,7 @@ impl Plan {
             Op::Normalize { keys } | Op::Materialize { keys } => (Changes::ALL, vec![keys.clone()]),
             Op::DropUpdateBefore | Op::Sink(_) => first(),
             Op::Fold => (Changes::APPEND, of(0).keys.clone()),
+            Op::LateRows => (Changes::APPEND, Vec::new()),
         }
     }
 

@@ -411,7 +411,7 @@ fn line(plan: &Plan, id: NodeId) -> String {
         Op::Normalize { keys } | Op::Materialize { keys } => {
             format!("{name}(key=[{}])", named(keys, &node.fields))
         }
-        Op::DropUpdateBefore | Op::Fold => name.to_owned(),
+        Op::DropUpdateBefore | Op::Fold | Op::LateRows => name.to_owned(),
         Op::Sink(sink) => {
             format!("{name}(table=[{}], fields=[{}], takes=[{:?}])", sink.table, all(&node.fields), sink.mode)
         }

@@ -8,7 +8,7 @@ use crate::convert::sink::{SinkColumn, Target};
 use crate::convert::{Converter, push_down};
 use crate::error::{PlanResult, lower, semantic, unsupported};
 use crate::explain::is_bounded;
-use crate::plan::{NodeId, Plan};
+use crate::plan::{NodeId, Op, Plan};
 use datafusion_common::DFSchema;
 use datafusion_expr::LogicalPlan;
 use flugs_sql_functions::FunctionRegistry;
@@ -110,6 +110,9 @@ impl Planner {
         let planned = |batch: bool| {
             let mut plan = Plan::new(batch);
             fill(&mut plan)?;
+            if !batch {
+                self.route_late(&mut plan)?;
+            }
             finished(plan)
         };
         let bounded = |plan: &Plan| plan.sinks.iter().all(|sink| is_bounded(plan, *sink));
@@ -145,6 +148,33 @@ impl Planner {
             plan.sinks.push(given);
             Ok(())
         })
+    }
+
+    /// Sends the rows that come too late to the table that the session names.
+    fn route_late(&self, plan: &mut Plan) -> PlanResult<()> {
+        let Some(name) = &self.config.late_table else { return Ok(()) };
+        let parts: Vec<String> = name.split('.').map(str::to_owned).collect();
+        let path = self.binder.catalogs.resolve(&parts).map_err(lower)?;
+        let object = self.binder.catalogs.object(&path).map_err(lower)?.clone();
+        let CatalogObject::Table(table) = object.as_ref() else {
+            return Err(semantic(format!("late rows cannot be written to '{path}', which is a view")));
+        };
+        for id in plan.reachable() {
+            if !plan.node(id).op.has_late_rows() {
+                continue;
+            }
+            let fields = plan.node(plan.node(id).inputs[0]).fields.clone();
+            let place = |name: &str| fields.iter().position(|f| f.name() == name);
+            let written = table.columns.iter().filter(|c| is_written(&c.kind));
+            let columns =
+                written.map(|c| place(&c.name).map_or(SinkColumn::Null, SinkColumn::Query)).collect();
+            let late = plan.add(Op::LateRows, vec![id], fields);
+            let options = table.options.clone();
+            let target = Target { path: &path, table, options, overwrite: false, columns };
+            let sink = self.converter(plan).write(late, &target)?;
+            plan.sinks.push(sink);
+        }
+        Ok(())
     }
 
     fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {

@@ -70,6 +70,7 @@ impl Lowering<'_> {
             Op::Scan(scan) => self.scan(node, scan),
             Op::Values(rows) => self.values(node, rows),
             Op::Sink(sink) => self.sink(node, sink),
+            Op::LateRows => self.late_rows(node),
             Op::Union => Ok(node.inputs.iter().flat_map(|i| self.origins[i].clone()).collect()),
             Op::Join { .. }
             | Op::IntervalJoin { .. }
@@ -103,6 +104,15 @@ impl Lowering<'_> {
     /// The parallelism of an operator with state by these keys.
     pub(crate) fn keyed_parallelism(&self, keys: &[usize]) -> u32 {
         if keys.is_empty() { 1 } else { self.config.parallelism }
+    }
+
+    /// Whether somebody asks for the late rows of a node.
+    pub(crate) fn wants_late(&self, node: &Node) -> bool {
+        let of_node = |id: &NodeId| self.plan.node(*id).digest == node.digest;
+        self.plan.reachable().into_iter().any(|id| {
+            let other = self.plan.node(id);
+            matches!(other.op, Op::LateRows) && other.inputs.iter().any(of_node)
+        })
     }
 
     pub(crate) fn input(&self, node: &Node, at: usize) -> &Node {

@@ -188,7 +188,7 @@ impl Lowering<'_> {
                     rank_column: *output_rank,
                     zone: self.local_zone(input),
                     output,
-                    late_output: false,
+                    late_output: self.wants_late(node),
                 };
                 made(Exchange::Key(partition.clone()), true, move || WindowRank::new(spec.clone()))
             }
@@ -238,7 +238,15 @@ impl Lowering<'_> {
             }
             None => {
                 let (keys, gap_ms) = (partition.to_vec(), gap(window.kind));
-                let spec = SessionAssignSpec { input, keys, gap_ms, time, zone, output, late_output: false };
+                let spec = SessionAssignSpec {
+                    input,
+                    keys,
+                    gap_ms,
+                    time,
+                    zone,
+                    output,
+                    late_output: self.wants_late(node),
+                };
                 made(Exchange::Key(partition.to_vec()), true, move || SessionAssign::new(spec.clone()))
             }
         })
@@ -257,7 +265,7 @@ impl Lowering<'_> {
             && shape(window.kind).is_none()
         {
             let (gap_ms, time) = (gap(window.kind), window_time(window));
-            let late_output = false;
+            let late_output = self.wants_late(node);
             let spec = SessionAggregateSpec {
                 input,
                 gap_ms,
@@ -296,7 +304,7 @@ impl Lowering<'_> {
                 Emit::Early(delay) => OpsEmit::Every(*delay),
             },
             emit_update_before: node.update_before,
-            late_output: false,
+            late_output: self.wants_late(node),
         };
         Ok(made(exchange, true, move || WindowAggregate::new(spec.clone())))
     }

@@ -89,7 +89,11 @@ impl Lowering<'_> {
         // Positions are those of the table, whatever is read of it.
         let offered = hash_bytes(format!("{}{:?}", scan.identity, scan.predicates).as_bytes());
         let uid = format!("source:{}:{offered:016x}", scan.table);
-        let factory = Arc::new(SourceNode::new(source, strategy, OnMalformed::Fail));
+        let on_malformed = match scan.source.skips_malformed() {
+            true => OnMalformed::Skip,
+            false => OnMalformed::Fail,
+        };
+        let factory = Arc::new(SourceNode::new(source, strategy, on_malformed));
         let mut origin = self.source(&scan.table, &uid, parallelism, factory)?;
         let rowtime = scan.rowtime.as_ref().and_then(|e| crate::plan::column_index(e, &node.fields));
         if let Some(column) = rowtime {
@@ -132,6 +136,19 @@ impl Lowering<'_> {
         let source = Arc::new(AnySource(Box::new(source)));
         let factory = Arc::new(SourceNode::new(source, WatermarkStrategy::none(), OnMalformed::Fail));
         Ok(vec![self.source("Values", &format!("values:{}", node.digest), 1, factory)?])
+    }
+
+    /// The late rows of an operator: its first side output.
+    pub(super) fn late_rows(&mut self, node: &Node) -> Result<Vec<Origin>> {
+        let mut origins = Vec::new();
+        for origin in self.origins_of(node, 0) {
+            let uid = format!("late:{}", node.digest);
+            let unbatch = self.graph_node("Unbatch", NodeKind::Operator, &uid, origin.parallelism, false);
+            let unbatch = self.builder.node(unbatch, Arc::new(OneInput::new(Unbatch::new)));
+            self.connect_rows(origin.node, 1, unbatch);
+            origins.push(Origin { node: unbatch, output: 0, parallelism: origin.parallelism });
+        }
+        Ok(origins)
     }
 
     pub(super) fn sink(&mut self, node: &Node, sink: &SinkOp) -> Result<Vec<Origin>> {

@@ -547,6 +547,8 @@ pub enum Op {
     },
     /// Leaves `-U` out.
     DropUpdateBefore,
+    /// The rows of its input that came too late for the input's operator: the columns of that operator's input.
+    LateRows,
     /// The table that a changelog has made when it has ended. Of batch mode.
     Fold,
     /// Keeps for each key of a sink the rows that came under it, and gives the newest.
@@ -595,7 +597,22 @@ impl Op {
             Op::DropUpdateBefore => "DropUpdateBefore",
             Op::Materialize { .. } => "SinkMaterialize",
             Op::Fold => "Fold",
+            Op::LateRows => "LateRows",
             Op::Sink(_) => "Sink",
+        }
+    }
+
+    /// Whether rows can come too late for it, and are given out where a [`Op::LateRows`] asks for them.
+    pub fn has_late_rows(&self) -> bool {
+        match self {
+            Op::WindowAggregate { window, .. } => {
+                window.as_ref().is_none_or(|window| window.time_kind == TimeKind::Rowtime)
+            }
+            Op::WindowAssign { window, .. } => {
+                window.time_kind == TimeKind::Rowtime && matches!(window.kind, WindowKind::Session { .. })
+            }
+            Op::WindowRank { .. } => true,
+            _ => false,
         }
     }
 
@@ -619,7 +636,7 @@ impl Op {
                 let exprs = exprs.iter().map(|e| format!("{e}")).collect::<Vec<_>>().join(", ");
                 format!("{name} [{exprs}]{}", filter.as_ref().map(|e| format!(" if {e}")).unwrap_or_default())
             }
-            Op::Union | Op::DropUpdateBefore | Op::Fold => name.to_owned(),
+            Op::Union | Op::DropUpdateBefore | Op::Fold | Op::LateRows => name.to_owned(),
             Op::Expand { nulls, ids } => format!("{name} {nulls:?} {ids:?}"),
             Op::Aggregate { keys, calls } => format!("{name} {keys:?} {}", digests(calls)),
             Op::WindowAssign { window, partition } => format!("{name} {window:?} {partition:?}"),
