@@ -18,7 +18,9 @@ mod typing;
 pub(crate) use syntax::field_of;
 pub(crate) use tables::{SourceTable, is_updating};
 
-use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ColumnKind, Current, ObjectPath};
+use crate::catalog::{
+    CatalogObject, CatalogTable, CatalogView, Catalogs, ColumnKind, Current, ObjectPath, TableKind,
+};
 use crate::error::{PlanResult, lower, planning, semantic};
 use crate::optimize::optimize;
 use context::Context;
@@ -148,7 +150,9 @@ impl Binder {
 
     /// Binds what a table declares: its computed columns and its watermark.
     pub(crate) fn check(&self, path: &ObjectPath, table: &CatalogTable) -> PlanResult<()> {
-        self.table(path, table, &[]).map(|_| ())
+        // Whether its connector can be read is no matter of its declaration.
+        let unread = CatalogTable { kind: TableKind::Inline(Arc::new(tables::Unread)), ..table.clone() };
+        self.table(path, &unread, &[]).map(|_| ())
     }
 
     /// The types of a table's computed columns, which need no connector.

@@ -9,8 +9,9 @@ use datafusion_common::{Column, DFSchema, Result, TableReference};
 use datafusion_expr::simplify::SimplifyContext;
 use datafusion_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder, TableSource as DataFusionSource};
 use datafusion_optimizer::simplify_expressions::ExprSimplifier;
+use flugs_connector::Boundedness;
 use flugs_sql_types::to_field;
-use flugs_table::{ChangelogMode, Options, TableContext, TableSource};
+use flugs_table::{ChangelogMode, Options, ScanRequest, TableContext, TableScan, TableSource};
 use std::sync::Arc;
 
 /// A catalog's table as a table of DataFusion's.
@@ -26,6 +27,19 @@ pub(crate) struct SourceTable {
 impl DataFusionSource for SourceTable {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+}
+
+/// In the place of a connector where a table is looked at, not read.
+pub(super) struct Unread;
+
+impl TableSource for Unread {
+    fn boundedness(&self) -> Boundedness {
+        Boundedness::Bounded
+    }
+
+    fn scan(&self, _: &ScanRequest) -> flugs_types::Result<TableScan> {
+        Err(flugs_types::Error::bug("a table that is only looked at is read"))
     }
 }
 
