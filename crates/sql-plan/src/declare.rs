@@ -3,7 +3,7 @@
 use crate::catalog::{
     CatalogColumn, CatalogObject, CatalogTable, CatalogView, ColumnKind, ObjectPath, TableKind, Watermark,
 };
-use crate::error::{PlanResult, lower, semantic, unsupported};
+use crate::error::{PlanResult, find, lower, semantic, unsupported};
 use crate::planner::{OutputColumn, Planner};
 use flugs_sql_parser::{
     Column, ColumnKind as ParsedKind, CreateTable, CreateView, Ident, Like, LikeBehaviour, LikeTarget, Name,
@@ -45,7 +45,7 @@ impl Planner {
             self.take_over(&mut table, like)?;
         }
         self.add_spec(&mut table, &create.spec, create.like.as_ref())?;
-        self.settle_table(&path, &mut table, &create.partitioned_by)?;
+        self.settle_table(&path, &mut table, &create.partitioned_by).map_err(|e| in_declaration(e, create))?;
         Ok(table)
     }
 
@@ -66,7 +66,8 @@ impl Planner {
                 view.column_names.len(),
                 of_query.len()
             ))
-            .at(create.name.span()));
+            .at(create.name.span())
+            .help("name all of the query's columns, or none"));
         }
         let mut seen = HashSet::new();
         for (i, column) in of_query.into_iter().enumerate() {
@@ -116,6 +117,7 @@ impl Planner {
                 };
                 if table.columns[at].kind != ColumnKind::Physical {
                     return Err(semantic(format!("column '{column}' of the primary key is not stored"))
+                        .help("a primary key is of columns that the table stores")
                         .at(column.span));
                 }
                 table.columns[at].sql_type.nullable = false;
@@ -214,7 +216,8 @@ impl Planner {
         partitions: &[Ident],
     ) -> PlanResult<()> {
         if table.columns.is_empty() {
-            return Err(semantic(format!("table '{path}' has no columns")));
+            return Err(semantic(format!("table '{path}' has no columns"))
+                .help("write CREATE TABLE t (name TYPE, ...) WITH (...)"));
         }
         for key in partitions {
             if !table.columns.iter().any(|c| c.name == key.value && c.kind == ColumnKind::Physical) {
@@ -232,6 +235,18 @@ impl Planner {
         }
         Ok(())
     }
+}
+
+/// What is wrong with a declaration, at the part of it that the message names.
+fn in_declaration(e: SqlError, create: &CreateTable) -> SqlError {
+    let computed = create.spec.columns.iter().filter_map(|column| match &column.kind {
+        ParsedKind::Computed(expression) => find(&e.message, &expression.text, expression.span),
+        _ => None,
+    });
+    let watermark = create.spec.watermark.as_ref();
+    let of_watermark = watermark.filter(|w| e.message.contains(&format!("'{}'", w.column.object())));
+    let place = computed.into_iter().next().or(of_watermark.map(|w| w.column.span()));
+    e.at(place.unwrap_or(create.name.span()))
 }
 
 fn check_rowtime(column: &str, sql_type: Option<&SqlType>) -> PlanResult<()> {

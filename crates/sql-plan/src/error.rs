@@ -1,4 +1,14 @@
-//! Errors of planning as errors of the text.
+//! Errors of planning as errors of the text: SQL's words, a place, an edit.
+//!
+//! Whatever a layer below says comes out as a [`SqlError`] that names SQL's types and the user's own names ([`words`],
+//! [`phrases`]), and with a place: where the layer gave none, the name that the message is about is looked up in the text
+//! ([`place`]).
+
+mod phrases;
+mod place;
+mod words;
+
+pub(crate) use place::{find, placed};
 
 use datafusion_common::{Column, DataFusionError, SchemaError};
 use flugs_sql_parser::{Location, Span, SqlError, SqlErrorKind};
@@ -7,6 +17,9 @@ use flugs_types::Error;
 
 /// The result of planning.
 pub type PlanResult<T> = std::result::Result<T, SqlError>;
+
+/// How many columns a message lists.
+const LISTED: usize = 20;
 
 /// What is not supported, in words of the user.
 pub(crate) fn unsupported(what: impl Into<String>) -> SqlError {
@@ -23,8 +36,8 @@ pub(crate) fn lower(e: Error) -> SqlError {
     let text = e.to_string();
     let text = text.strip_prefix("job error: ").unwrap_or(&text);
     match text.rsplit_once("; ") {
-        Some((message, mend)) => SqlError::new(SqlErrorKind::Semantic, message).help(mend),
-        None => SqlError::new(SqlErrorKind::Semantic, text),
+        Some((message, mend)) => semantic(message).help(mend),
+        None => phrases::advised(semantic(text)),
     }
 }
 
@@ -40,14 +53,13 @@ pub(crate) fn planning(e: DataFusionError) -> SqlError {
         DataFusionError::SchemaError(schema, _) => of_schema(schema),
         DataFusionError::External(source) => match source.downcast_ref::<SqlError>() {
             Some(own) => own.clone(),
-            None => match source.downcast_ref::<Error>() {
-                Some(_) => SqlError::new(SqlErrorKind::Semantic, source.to_string()),
-                None => semantic(source.to_string()),
-            },
+            None => phrases::translated(&source.to_string()),
         },
-        DataFusionError::NotImplemented(what) => unsupported(first_line(what)),
+        DataFusionError::NotImplemented(what) => {
+            SqlError { kind: SqlErrorKind::Unsupported, ..phrases::translated(what) }
+        }
         DataFusionError::Plan(what) => of_plan(what),
-        other => semantic(first_line(&other.strip_backtrace())),
+        other => phrases::translated(&other.strip_backtrace()),
     };
     match span {
         Some(span) => error.at(span),
@@ -55,29 +67,21 @@ pub(crate) fn planning(e: DataFusionError) -> SqlError {
     }
 }
 
-fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    let mut line = line.trim_end_matches('.').to_owned();
-    // The words of a sentence in the middle of ours.
-    for prefix in ["Error during planning: ", "This feature is not implemented: ", "Schema error: "] {
-        if let Some(rest) = line.strip_prefix(prefix) {
-            line = rest.to_owned();
-        }
-    }
-    line
-}
-
 fn of_plan(what: &str) -> SqlError {
-    let line = first_line(what);
-    if let Some(name) = line.strip_prefix("Invalid function '").and_then(|rest| rest.split('\'').next()) {
-        let error = SqlError::new(SqlErrorKind::Name, format!("there is no function '{name}'"));
-        let near = what.split("Did you mean '").nth(1).and_then(|rest| rest.split('\'').next());
-        return match near {
-            Some(near) => error.help(format!("did you mean '{}'?", near.to_uppercase())),
-            None => error,
-        };
+    let Some(name) = what.strip_prefix("Invalid function '").and_then(|rest| rest.split('\'').next()) else {
+        return phrases::translated(what);
+    };
+    let error = SqlError::new(SqlErrorKind::Name, format!("there is no function '{name}'"));
+    let near = what.split("Did you mean '").nth(1).and_then(|rest| rest.split('\'').next());
+    let upper = name.to_uppercase();
+    // A name that is wholly another is no slip of the keyboard.
+    match near.map(str::to_uppercase).and_then(|near| nearest(&upper, [near.as_str()]).map(str::to_owned)) {
+        Some(near) => error.help(format!("did you mean '{near}'?")),
+        None if phrases::WINDOW_FUNCTIONS.contains(&upper.as_str()) => {
+            semantic(format!("{upper} stands before OVER")).help(format!("write {upper}(...) OVER (PARTITION BY ... ORDER BY ...)"))
+        }
+        None => error.help("SHOW FUNCTIONS lists all that there are"),
     }
-    semantic(line)
 }
 
 fn of_schema(error: &SchemaError) -> SqlError {
@@ -85,14 +89,13 @@ fn of_schema(error: &SchemaError) -> SqlError {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let error = named(format!("there is no column '{}' here", shown(field)));
-            let known: Vec<String> = valid_fields.iter().map(|c| c.name.clone()).collect();
-            let names = known.iter().map(String::as_str);
-            match nearest(&field.name, names) {
-                Some(near) if near != field.name => error.help(format!("did you mean '{near}'?")),
-                _ if known.is_empty() => error,
-                _ => {
-                    let listed = valid_fields.iter().take(20).map(shown).collect::<Vec<_>>().join(", ");
-                    error.help(format!("the columns are {listed}"))
+            match (mend_of(field, valid_fields), valid_fields.is_empty()) {
+                (Some(mend), _) => error.help(mend),
+                (None, true) => error.help("nothing that has columns stands before it"),
+                (None, false) => {
+                    let listed = valid_fields.iter().take(LISTED).map(shown).collect::<Vec<_>>().join(", ");
+                    let more = if valid_fields.len() > LISTED { ", ..." } else { "" };
+                    error.help(format!("the columns are {listed}{more}"))
                 }
             }
         }
@@ -100,11 +103,22 @@ fn of_schema(error: &SchemaError) -> SqlError {
             named(format!("column '{}' may be that of more than one table", field.name))
                 .help("write the name or alias of the table before it")
         }
-        SchemaError::DuplicateQualifiedField { name, .. }
-        | SchemaError::DuplicateUnqualifiedField { name } => {
-            named(format!("there are two columns '{name}'")).help("give one of them another name with AS")
+        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+            named(format!("there are two columns '{name}'"))
+                .help("give one of them, or its table, another name with AS")
         }
     }
+}
+
+/// What the column was perhaps meant to be.
+fn mend_of(field: &Column, known: &[Column]) -> Option<String> {
+    // The same name in another table: the qualifier is what is wrong.
+    if let Some(same) = known.iter().find(|c| c.name == field.name && field.relation.is_some()) {
+        return Some(format!("did you mean '{}'?", shown(same)));
+    }
+    let beside = known.iter().filter(|c| field.relation.is_none() || c.relation == field.relation);
+    let near = nearest(&field.name, beside.map(|c| c.name.as_str()))?;
+    (near != field.name).then(|| format!("did you mean '{near}'?"))
 }
 
 fn shown(column: &Column) -> String {

@@ -6,7 +6,7 @@ use crate::changelog::settle;
 use crate::config::{PlanConfig, RuntimeMode};
 use crate::convert::sink::{SinkColumn, Target};
 use crate::convert::{Converter, push_down};
-use crate::error::{PlanResult, lower, semantic, unsupported};
+use crate::error::{PlanResult, lower, placed, semantic, unsupported};
 use crate::explain::is_bounded;
 use crate::plan::{NodeId, Op, Plan};
 use datafusion_common::DFSchema;
@@ -61,10 +61,13 @@ impl Planner {
 
     /// The columns of a query's result.
     pub fn columns(&self, query: &Query) -> PlanResult<Vec<OutputColumn>> {
-        let logical = self.binder.query(query)?;
-        let mut plan = Plan::default();
-        let node = self.converter(&mut plan).convert(&logical)?;
-        output_columns(&logical, &plan, node)
+        let columns = || {
+            let logical = self.binder.query(query)?;
+            let mut plan = Plan::default();
+            let node = self.converter(&mut plan).convert(&logical)?;
+            output_columns(&logical, &plan, node)
+        };
+        columns().map_err(|e| placed(e, &query.text, query.span))
     }
 
     /// The columns of a table or view, in order.
@@ -103,6 +106,7 @@ impl Planner {
             }
             Ok(())
         })
+        .map_err(|e| of_insert(e, inserts))
     }
 
     /// Plans in the mode that is set: batch only where all inputs end.
@@ -120,12 +124,9 @@ impl Planner {
             RuntimeMode::Streaming => planned(false),
             RuntimeMode::Automatic => {
                 let streaming = planned(false)?;
-                Ok(streaming)
+                if bounded(&streaming) { planned(true) } else { Ok(streaming) }
             }
             RuntimeMode::Batch => {
-                if true {
-                    return Err(unsupported("batch mode"));
-                }
                 let plan = planned(true)?;
                 match bounded(&plan) {
                     true => Ok(plan),
@@ -140,14 +141,17 @@ impl Planner {
 
     /// Plans a query whose rows go to a sink of the program, with the query's columns.
     pub fn query(&self, query: &Query, sink: Arc<dyn TableSink>) -> PlanResult<Plan> {
-        let logical = self.binder.query(query)?;
-        self.in_mode(|plan| {
-            let mut converter = self.converter(plan);
-            let node = converter.convert(&logical)?;
-            let given = converter.give(node, "result", sink.clone());
-            plan.sinks.push(given);
-            Ok(())
-        })
+        let planned = || {
+            let logical = self.binder.query(query)?;
+            self.in_mode(|plan| {
+                let mut converter = self.converter(plan);
+                let node = converter.convert(&logical)?;
+                let given = converter.give(node, "result", sink.clone());
+                plan.sinks.push(given);
+                Ok(())
+            })
+        };
+        planned().map_err(|e| placed(e, &query.text, query.span))
     }
 
     /// Sends the rows that come too late to the table that the session names.
@@ -188,12 +192,14 @@ impl Planner {
             self.binder.catalogs.object(&path).map_err(|e| lower(e).at(insert.target.span()))?.clone();
         let CatalogObject::Table(table) = object.as_ref() else {
             return Err(semantic(format!("'{path}' is a view, and a view cannot be written"))
-                .at(insert.target.span()));
+                .at(insert.target.span())
+                .help("write to the table that it reads"));
         };
         if insert.conflict.is_some() {
             return Err(unsupported("ON CONFLICT").at(insert.span));
         }
-        let logical = self.binder.query(&insert.source)?;
+        let source = |e| placed(e, &insert.source.text, insert.source.span);
+        let logical = self.binder.query(&insert.source).map_err(source)?;
         let width = logical.schema().fields().len();
         let columns = self.targets(insert, &path, table, width)?;
         let hints: Vec<(String, String)> = insert
@@ -204,7 +210,7 @@ impl Planner {
         let options = table.options.overlaid(&hints.into_iter().collect());
         let target = Target { path: &path, table, options, overwrite: insert.overwrite, columns };
         let mut converter = self.converter(plan);
-        let node = converter.convert(&logical)?;
+        let node = converter.convert(&logical).map_err(source)?;
         converter.write(node, &target).map_err(|e| e.at(insert.target.span()))
     }
 
@@ -265,12 +271,15 @@ impl Planner {
                 "the query gives {width} columns, and {} are written to '{path}' ({names})",
                 places.len()
             ))
-            .at(insert.target.span()));
+            .at(insert.target.span())
+            .help("select as many, or name those that are written: INSERT INTO t (a, b) SELECT ..."));
         }
         for (from, place) in places.iter().enumerate() {
             if columns[*place].replace(SinkColumn::Query(from)).is_some() {
                 return Err(
-                    semantic(format!("column '{}' is written twice", written[*place].name)).at(insert.span)
+                    semantic(format!("column '{}' is written twice", written[*place].name))
+                        .at(insert.span)
+                        .help("name each column once"),
                 );
             }
         }
@@ -280,10 +289,20 @@ impl Planner {
                     "column '{}' of '{path}' is NOT NULL and is given no value",
                     column.name
                 ))
-                .at(insert.target.span()));
+                .at(insert.target.span())
+                .help(format!("give it a value: INSERT INTO t ({}, ...) SELECT ...", column.name)));
             }
         }
         Ok(columns.into_iter().map(|c| c.unwrap_or(SinkColumn::Null)).collect())
+    }
+}
+
+/// What is wrong with the inserts of a job, at the target that it is about.
+fn of_insert(e: SqlError, inserts: &[Insert]) -> SqlError {
+    let named = |insert: &&Insert| e.message.contains(&format!("{}'", insert.target.object()));
+    match inserts.iter().find(named).or(inserts.first()) {
+        Some(insert) => e.at(insert.target.span()),
+        None => e,
     }
 }
 

@@ -126,7 +126,7 @@ impl ScalarUDFImpl for GroupWindow {
     }
 }
 
-fn window_call(expr: &Expr) -> Option<&datafusion_expr::expr::ScalarFunction> {
+pub(super) fn window_call(expr: &Expr) -> Option<&datafusion_expr::expr::ScalarFunction> {
     match expr {
         Expr::ScalarFunction(call) if call.func.inner().is::<GroupWindow>() => Some(call),
         Expr::Alias(alias) => window_call(&alias.expr),

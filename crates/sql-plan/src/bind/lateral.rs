@@ -87,7 +87,8 @@ fn as_of(plan: &LogicalPlan) -> Result<Option<(Expr, LogicalPlan)>> {
 
 fn temporal(join: Join, time: Expr, right: LogicalPlan) -> Result<LogicalPlan> {
     if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
-        return not_impl_err!("a {} join FOR SYSTEM_TIME AS OF", join.join_type);
+        let kind = join.join_type.to_string().to_uppercase();
+        return not_impl_err!("a {kind} join FOR SYSTEM_TIME AS OF");
     }
     if join.null_equality == NullEquality::NullEqualsNull {
         return not_impl_err!("a join FOR SYSTEM_TIME AS OF by IS NOT DISTINCT FROM");

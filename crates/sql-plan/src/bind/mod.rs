@@ -4,11 +4,13 @@
 //! comes out still has DataFusion's nodes, and ours from [`nodes`] where it has none.
 
 mod calls;
+mod check;
 mod context;
 pub(crate) mod group_windows;
 mod lateral;
 mod literals;
 pub(crate) mod nodes;
+pub(crate) mod options;
 mod relation;
 mod syntax;
 mod tables;
@@ -69,6 +71,7 @@ impl Binder {
     pub(crate) fn bound(&self, query: &Query) -> PlanResult<LogicalPlan> {
         let binder = Binder { hints: Arc::new(query.hints.clone()), ..self.clone() };
         let mut ast = query.ast.as_ref().clone();
+        check::calls(&ast, &self.functions)?;
         group_windows::rewrite_auxiliary(&mut ast);
         literals::rewrite(&mut ast);
         calls::rewrite(&mut ast);
@@ -78,7 +81,9 @@ impl Binder {
         let plan = planner.sql_statement_to_plan(statement).map_err(planning)?;
         let plan = lateral::expand(plan).map_err(planning)?;
         let plan = typing::apply(plan, &self.functions).map_err(planning)?;
-        group_windows::expand(plan).map_err(planning)
+        let plan = group_windows::expand(plan).map_err(planning)?;
+        check::plan(&plan)?;
+        Ok(plan)
     }
 
     /// Binds an expression over columns of `schema`.

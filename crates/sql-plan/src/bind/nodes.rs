@@ -1,6 +1,7 @@
 //! Relations that DataFusion does not know, as nodes of its logical plans.
 
 use crate::plan::CorrelateFn;
+use arrow::datatypes::DataType;
 use datafusion_common::{Column, DFSchema, DFSchemaRef, Result, TableReference};
 use datafusion_expr::{Expr, JoinType, LogicalPlan, UserDefinedLogicalNodeCore};
 use flugs_sql_types::TimeKind;
@@ -99,7 +100,7 @@ impl WindowNode {
         kind: WindowKind,
         partition: Vec<Expr>,
     ) -> Result<Self> {
-        use arrow::datatypes::{DataType, Field, TimeUnit};
+        use arrow::datatypes::{Field, TimeUnit};
         use datafusion_expr::ExprSchemable;
         let (_, time_field) = time.to_field(input.schema())?;
         let plain = DataType::Timestamp(TimeUnit::Millisecond, None);
@@ -270,7 +271,10 @@ impl UserDefinedLogicalNodeCore for TemporalJoinNode {
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
         let width = self.left.schema().fields().len();
         let left = output_columns.iter().copied().filter(|c| *c < width).collect();
-        Some(vec![left, output_columns.iter().copied().filter(|c| *c >= width).map(|c| c - width).collect()])
+        // Versions are told apart by the right side's event time, which no expression of the join names.
+        let is_time = |at: usize| matches!(self.right.schema().field(at).data_type(), DataType::Timestamp(..));
+        let asked = |at: &usize| output_columns.contains(&(at + width)) || is_time(*at);
+        Some(vec![left, (0..self.right.schema().fields().len()).filter(asked).collect()])
     }
 }
 

@@ -145,7 +145,7 @@ impl FlinkRelations {
             let error = error.at(name.span());
             inside(match self.0.functions.nearest(&shown) {
                 Some(near) => error.help(format!("did you mean '{near}'?")),
-                None => error,
+                None => error.help("SHOW FUNCTIONS lists all that there are"),
             })
         })?;
         let args = args.iter().map(|arg| match arg {
@@ -206,7 +206,7 @@ fn scan(
         alias.iter().flat_map(|a| &a.columns).map(|column| column.name.value.clone()).collect();
     if !names.is_empty() && names.len() != made.len() {
         let error = semantic(format!("{name} gives {} columns, and {} are named", made.len(), names.len()));
-        return Err(inside(error.at(span)));
+        return Err(inside(error.at(span).help("name all of them, or none")));
     }
     let qualifier = alias.map(|a| TableReference::bare(a.name.value));
     let renamed = made.iter().enumerate().map(|(i, field)| {

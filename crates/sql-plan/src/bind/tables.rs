@@ -1,6 +1,6 @@
 //! Tables as plans: a scan of physical and metadata columns, the computed ones over it, and the watermark.
 
-use crate::bind::Binder;
+use crate::bind::{Binder, options};
 use crate::bind::nodes::WatermarkNode;
 use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
@@ -108,6 +108,7 @@ impl Binder {
         let schema = table.physical();
         let context = TableContext { name: &name, schema: &schema, options, registry: &self.registry };
         let factory = self.registry.connector(connector).map_err(lower)?;
+        options::check(&self.registry, factory.as_ref(), options, &name)?;
         Ok(factory.source(context).map_err(lower)?.into())
     }
 

@@ -82,7 +82,7 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
     let error = Error::job(format!("there is no {what} '{name}'"));
     match nearest(name, known) {
         Some(near) => error.mend(format!("did you mean '{near}'?")),
-        None => error,
+        None => error.mend("SHOW TABLES, SHOW DATABASES, SHOW CATALOGS and SHOW FUNCTIONS list what there is"),
     }
 }
 

@@ -229,7 +229,7 @@ impl Converter<'_> {
         let time = self.local(&node.time, node.input.schema(), input)?;
         let Some((time, time_kind)) = self.time_attribute(input, &time) else {
             return Err(semantic(format!(
-                "the time of a window must be a time attribute, and {} is none",
+                "the time of a window must be a time attribute, and '{}' is none",
                 node.time
             ))
             .help("declare WATERMARK FOR it, or take PROCTIME()"));

@@ -49,6 +49,7 @@ pub(crate) fn table_sink(
     let schema = table.physical();
     let context = TableContext { name: &name, schema: &schema, options, registry: &binder.registry };
     let factory = binder.registry.connector(connector).map_err(lower)?;
+    crate::bind::options::check(&binder.registry, factory.as_ref(), options, &name)?;
     Ok(factory.sink(context).map_err(lower)?.into())
 }
 

@@ -1,13 +1,124 @@
-//! Operators of batch mode.
+//! Operators of batch mode: they see all of their inputs, give results once, and spill what does not fit into memory.
 
 use crate::lower::Lowering;
-use crate::lower::operators::Made;
-use crate::plan::Node;
+use crate::lower::exchange::Exchange;
+use crate::lower::operators::{Made, calls, gap, made, over_call, rank_kind, sort_options, window_time};
+use crate::plan::{Node, Op};
+use flugs_sql_ops::bounded::{
+    AggregatePhase, BoundedDeduplicate, BoundedDeduplicateSpec, BoundedOver, BoundedOverSpec, BoundedRank,
+    BoundedRankSpec, BoundedSession, BoundedSessionSpec, ExternalSort, ExternalSortSpec, HashAggregate,
+    HashAggregateSpec, SessionResult, SpillSpec,
+};
+use flugs_sql_ops::rank::{DeduplicateTime, Keep};
+use flugs_sql_ops::sort::{StreamSort, StreamSortSpec};
+use flugs_sql_ops::window::{SessionAggregateSpec, SessionAssignSpec, WindowColumn};
+use flugs_sql_types::TimeKind;
 use flugs_types::Result;
 
 impl Lowering<'_> {
     /// The operator of batch mode in place of one that works as rows come, where there is one.
-    pub(super) fn bounded(&self, _: &Node) -> Result<Option<Made>> {
-        Ok(None)
+    pub(super) fn bounded(&self, node: &Node) -> Result<Option<Made>> {
+        let from = self.input(node, 0);
+        let (input, output) = (from.schema(), node.schema());
+        let spill = SpillSpec::default();
+        Ok(Some(match &node.op {
+            Op::Aggregate { keys, calls: of } => {
+                let spec = HashAggregateSpec {
+                    input,
+                    keys: keys.clone(),
+                    calls: calls(of),
+                    phase: AggregatePhase::Complete,
+                    row_over_nothing: keys.is_empty(),
+                    spill,
+                };
+                made(Exchange::Key(keys.clone()), false, move || HashAggregate::new(spec.clone()))
+            }
+            Op::Rank { function, partition, order, range, output_rank } => {
+                let range = range.unwrap_or((1, u64::MAX));
+                let spec = BoundedRankSpec {
+                    input,
+                    keys: partition.clone(),
+                    order: sort_options(order),
+                    kind: rank_kind(*function),
+                    rank_start: range.0,
+                    rank_end: range.1,
+                    rank_column: *output_rank,
+                    output,
+                    spill,
+                };
+                made(Exchange::Key(partition.clone()), false, move || BoundedRank::new(spec.clone()))
+            }
+            Op::Deduplicate { partition, time, time_kind, last } => {
+                let spec = BoundedDeduplicateSpec {
+                    input,
+                    keys: partition.clone(),
+                    keep: if *last { Keep::Last } else { Keep::First },
+                    time: match time_kind {
+                        TimeKind::Rowtime => DeduplicateTime::Event { column: *time },
+                        TimeKind::Proctime => DeduplicateTime::Processing,
+                    },
+                    spill,
+                };
+                made(Exchange::Key(partition.clone()), false, move || BoundedDeduplicate::new(spec.clone()))
+            }
+            Op::Over { partition, order, calls } => {
+                let spec = BoundedOverSpec {
+                    input,
+                    keys: partition.clone(),
+                    order: sort_options(order),
+                    calls: calls.iter().map(over_call).collect::<Result<_>>()?,
+                    output,
+                    spill,
+                };
+                made(Exchange::Key(partition.clone()), false, move || BoundedOver::new(spec.clone()))
+            }
+            Op::Sort { order, offset, fetch } if !order.is_empty() => {
+                let spec = ExternalSortSpec {
+                    input,
+                    order: sort_options(order),
+                    offset: *offset,
+                    fetch: *fetch,
+                    spill,
+                };
+                made(Exchange::Single, false, move || ExternalSort::new(spec.clone()))
+            }
+            Op::WindowAggregate { window: Some(window), keys, calls: of, .. }
+                if window.time_kind == TimeKind::Rowtime && gap(window.kind) > 0 =>
+            {
+                let result = SessionResult::Aggregate(SessionAggregateSpec {
+                    input,
+                    gap_ms: gap(window.kind),
+                    time: window_time(window),
+                    zone: self.zone(),
+                    keys: keys.clone(),
+                    calls: calls(of),
+                    window_columns: vec![WindowColumn::Start, WindowColumn::End, WindowColumn::Time],
+                    output,
+                    late_output: false,
+                });
+                let spec = BoundedSessionSpec { result, spill };
+                made(Exchange::Key(keys.clone()), false, move || BoundedSession::new(spec.clone()))
+            }
+            Op::WindowAssign { window, partition }
+                if window.time_kind == TimeKind::Rowtime && gap(window.kind) > 0 =>
+            {
+                let result = SessionResult::Rows(SessionAssignSpec {
+                    input,
+                    keys: partition.clone(),
+                    gap_ms: gap(window.kind),
+                    time: window_time(window),
+                    zone: self.zone(),
+                    output,
+                    late_output: false,
+                });
+                let spec = BoundedSessionSpec { result, spill };
+                made(Exchange::Key(partition.clone()), false, move || BoundedSession::new(spec.clone()))
+            }
+            Op::Fold => {
+                let spec = StreamSortSpec { input, order: Vec::new(), offset: 0, fetch: None };
+                made(Exchange::Single, true, move || StreamSort::new(spec.clone()))
+            }
+            _ => return Ok(None),
+        }))
     }
 }

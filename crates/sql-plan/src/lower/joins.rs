@@ -11,6 +11,7 @@ use datafusion_common::Column;
 use datafusion_expr::Expr;
 use flugs_batch::{ChangeBatch, Either};
 use flugs_graph::NodeKind;
+use flugs_sql_ops::bounded::{HashJoin, HashJoinSpec, SpillSpec};
 use flugs_sql_ops::join::{
     Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime,
     JoinType, LookupJoin, LookupJoinSpec, LookupKey, ProcTimeTemporalJoin, ProcTimeTemporalJoinSpec,
@@ -73,6 +74,23 @@ impl Lowering<'_> {
         };
         let ttl = self.config.state_ttl;
         let (factory, keys): (Arc<dyn NodeFactory>, Keys) = match &node.op {
+            Op::Join { kind, keys, residual, output } if self.plan.batch => {
+                let distribution = match kind {
+                    JoinKind::NullAwareAnti => keys[..keys.len().saturating_sub(1)].to_vec(),
+                    _ => keys.clone(),
+                };
+                let spec = HashJoinSpec {
+                    join_type: join_type(*kind),
+                    left: left.schema(),
+                    right: right.schema(),
+                    keys: join_keys(keys),
+                    condition: self.condition(residual, &both)?,
+                    output: output.clone(),
+                    schema,
+                    spill: SpillSpec::default(),
+                };
+                (two(move || HashJoin::new(spec.clone())), distribution)
+            }
             Op::Join { kind, keys, residual, output } => {
                 let distribution = match kind {
                     // The operands of NOT IN are compared, not distributed by.
