@@ -1,42 +1,90 @@
-//! Results of queries, as they come.
+//! From the writer of a query to whoever reads its result.
+//!
+//! A [`Handover`] holds a bounded number of rows. A writer that finds it full waits, which holds up the query alone: queries run on
+//! workers of their own. It waits no longer than the reader lives: when that goes, what is written is dropped.
 
 use flugs_batch::{Batch, ChangeBatch, Records};
-use flugs_cluster::{JobHandle, JobReport};
 use flugs_connector::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
-use flugs_sql_plan::OutputColumn;
 use flugs_table::{ChangelogMode, TableSink};
-use flugs_types::{CheckpointId, Result, RowKind};
+use flugs_types::{CheckpointId, Result};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many rows may wait for the reader, but for the batch that goes beyond.
+const ROWS_MAX: usize = 65_536;
+/// How long a look at a job's end may be late.
+const GLANCE: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
 struct Queue {
     batches: VecDeque<ChangeBatch>,
+    rows: usize,
     writers: usize,
     started: bool,
+    /// Nobody reads any more.
+    closed: bool,
 }
 
-/// Hands batches from the writers of a sink to whoever reads the result.
+/// Hands batches from the writer of a sink to whoever reads the result. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Handover(Arc<(Mutex<Queue>, Condvar)>);
+
+/// What a reader finds.
+pub(crate) enum Found {
+    Batch(ChangeBatch),
+    /// Nothing yet.
+    Nothing,
+    /// The writer has ended.
+    End,
+}
 
 impl Handover {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next batch; none when all writers have ended or `ended` says that the job has.
-    fn next(&self, ended: impl Fn() -> bool) -> Option<ChangeBatch> {
+    /// The next batch, waited for until `wait` is over. `ended` says that the job is over, even if no writer was ever there.
+    pub(crate) fn next(&self, wait: Option<Duration>, ended: impl Fn() -> bool) -> Found {
         let mut queue = self.lock();
+        let mut left = wait;
         loop {
             if let Some(batch) = queue.batches.pop_front() {
-                return Some(batch);
+                queue.rows -= batch.len();
+                self.0.1.notify_all();
+                return Found::Batch(batch);
             }
             if (queue.started && queue.writers == 0) || ended() {
-                return None;
+                return Found::End;
             }
-            let wait = std::time::Duration::from_millis(20);
-            queue = self.0.1.wait_timeout(queue, wait).unwrap_or_else(PoisonError::into_inner).0;
+            let step = left.map_or(GLANCE, |left| left.min(GLANCE));
+            if step.is_zero() {
+                return Found::Nothing;
+            }
+            left = left.map(|left| left - step);
+            queue = self.0.1.wait_timeout(queue, step).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Nobody will read: what is there and what comes is dropped, and no writer waits.
+    pub(crate) fn close(&self) {
+        let mut queue = self.lock();
+        queue.closed = true;
+        queue.batches.clear();
+        queue.rows = 0;
+        drop(queue);
+        self.0.1.notify_all();
+    }
+
+    fn put(&self, batch: ChangeBatch) {
+        let mut queue = self.lock();
+        while queue.rows >= ROWS_MAX && !queue.closed {
+            queue = self.0.1.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !queue.closed {
+            queue.rows += batch.len();
+            queue.batches.push_back(batch);
+            self.0.1.notify_all();
         }
     }
 }
@@ -90,8 +138,7 @@ impl Drop for CollectWriter {
 
 impl SinkWriter<ChangeBatch> for CollectWriter {
     fn write(&mut self, rows: Records<ChangeBatch>) -> Result<()> {
-        self.0.lock().batches.extend(rows.values.into_iter().filter(|b| !b.is_empty()));
-        self.0.0.1.notify_all();
+        rows.values.into_iter().filter(|batch| !batch.is_empty()).for_each(|batch| self.0.put(batch));
         Ok(())
     }
 
@@ -101,62 +148,5 @@ impl SinkWriter<ChangeBatch> for CollectWriter {
 
     fn commit(&mut self, _: Vec<Committable>) -> Result<()> {
         Ok(())
-    }
-}
-
-/// A change of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
-    /// What happens to the row.
-    pub kind: RowKind,
-    /// Which row of the batch it is.
-    pub row: usize,
-}
-
-/// What a statement gives.
-pub struct TableResult {
-    columns: Vec<OutputColumn>,
-    handover: Option<Handover>,
-    job: Option<JobHandle>,
-    /// Batches that are there already.
-    ready: VecDeque<ChangeBatch>,
-}
-
-impl TableResult {
-    /// A result without rows.
-    pub(crate) fn ok() -> Self {
-        TableResult { columns: Vec::new(), handover: None, job: None, ready: VecDeque::new() }
-    }
-
-    pub(crate) fn of_query(columns: Vec<OutputColumn>, handover: Handover, job: JobHandle) -> Self {
-        TableResult { columns, handover: Some(handover), job: Some(job), ready: VecDeque::new() }
-    }
-
-    pub(crate) fn of_job(job: JobHandle) -> Self {
-        TableResult { columns: Vec::new(), handover: None, job: Some(job), ready: VecDeque::new() }
-    }
-
-    /// The columns of the rows; empty where the statement gives none.
-    pub fn columns(&self) -> &[OutputColumn] {
-        &self.columns
-    }
-
-    /// The next changes as they come; `None` at the end.
-    pub fn next_batch(&mut self) -> Option<ChangeBatch> {
-        if let Some(batch) = self.ready.pop_front() {
-            return Some(batch);
-        }
-        let (handover, job) = (self.handover.as_ref()?, self.job.as_ref()?);
-        handover.next(|| job.report().status.is_terminal())
-    }
-
-    /// Waits for the job behind the statement to end, where there is one.
-    pub fn wait(self) -> Result<Option<JobReport>> {
-        self.job.map(|job| job.wait()).transpose()
-    }
-
-    /// The job behind the statement.
-    pub fn job(&self) -> Option<&JobHandle> {
-        self.job.as_ref()
     }
 }

@@ -1,24 +1,33 @@
-//! A session: what names mean, what is set, and statements that are run.
+//! A session: what names mean, what is set, which jobs run.
 
-use crate::builder::ProgramBuilder;
-use crate::collect::{CollectTable, Handover, TableResult};
-use flugs_api::Environment;
-use flugs_cluster::JobHandle;
+use crate::execute::Executed;
+use crate::failure::{Failure, rendered};
+use crate::jobs::Jobs;
+use crate::options::SessionOptions;
+use crate::result::{SqlJob, TableResult};
+use flugs_cluster::Runtime;
 use flugs_sql_functions::FunctionRegistry;
-use flugs_sql_parser::{Insert, Query, SqlError, Statement, split};
-use flugs_sql_plan::catalog::{CatalogObject, Catalogs};
-use flugs_sql_plan::plan::Plan;
-use flugs_sql_plan::{PlanConfig, Planner, lower};
+use flugs_sql_parser::{Piece, Statement, parse_statement, split};
+use flugs_sql_plan::catalog::Catalogs;
+use flugs_sql_plan::{PlanConfig, Planner};
 use flugs_table::Registry;
-use flugs_types::{Error, Result};
+use flugs_types::Result;
 use std::sync::Arc;
 
-/// A SQL session.
+/// Is told what a user should know beside results: state without a bound, options without an effect.
+pub type WarningListener = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A SQL session: it knows catalogs, functions, connectors and options, and runs statements one after the other.
 pub struct SqlEnvironment {
-    catalogs: Catalogs,
-    functions: Arc<FunctionRegistry>,
-    registry: Arc<Registry>,
-    config: PlanConfig,
+    pub(crate) catalogs: Catalogs,
+    pub(crate) functions: Arc<FunctionRegistry>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) config: PlanConfig,
+    pub(crate) options: SessionOptions,
+    pub(crate) jobs: Jobs,
+    /// What jobs that write tables run on; made when the first starts.
+    pub(crate) runtime: Option<Runtime>,
+    pub(crate) warnings: Option<WarningListener>,
 }
 
 impl SqlEnvironment {
@@ -29,107 +38,119 @@ impl SqlEnvironment {
             functions: Arc::new(FunctionRegistry::builtin()),
             registry: Arc::new(registry),
             config: PlanConfig::default(),
+            options: SessionOptions::default(),
+            jobs: Jobs::default(),
+            runtime: None,
+            warnings: None,
         }
     }
 
-    /// The options of planning.
+    /// The options of planning where the session's own do not say otherwise.
     pub fn config_mut(&mut self) -> &mut PlanConfig {
         &mut self.config
     }
 
-    fn planner(&self) -> Planner {
-        Planner::new(
-            Arc::new(self.catalogs.clone()),
-            self.functions.clone(),
-            self.registry.clone(),
-            self.config.clone(),
-        )
+    /// The options of the session.
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
     }
 
-    /// Runs a script: each statement is waited for. `each` is given the result of every statement that has rows.
-    pub fn execute_script(&mut self, text: &str, mut each: impl FnMut(TableResult) -> Result<()>) -> Result<()> {
-        for piece in split(text) {
-            let parsed = piece.parse().map_err(|e| e.into_error(text))?;
-            let result = self.execute(parsed.statement, text)?;
-            if result.columns().is_empty() {
-                result.wait()?;
-            } else {
-                each(result)?;
-            }
+    /// Sets an option, as `SET 'key' = 'value'` does.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        if let Some(note) = self.options.set(key, value)? {
+            self.warn(&note);
         }
         Ok(())
     }
 
-    /// Runs a statement; jobs are started and not waited for. `text` is what it was parsed from, for errors.
+    /// What names mean.
+    pub fn catalogs(&self) -> &Catalogs {
+        &self.catalogs
+    }
+
+    /// The functions that queries may call, beside those that statements made.
+    pub fn functions(&self) -> &FunctionRegistry {
+        &self.functions
+    }
+
+    /// The connectors and formats.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Who is told warnings from now on; nobody before.
+    pub fn on_warning(&mut self, listener: impl Fn(&str) + Send + Sync + 'static) {
+        self.warnings = Some(Arc::new(listener));
+    }
+
+    /// Runs jobs that write tables on this runtime. Queries whose rows are read here always have one of their own, so that a reader
+    /// who takes his time holds up no other job.
+    pub fn set_runtime(&mut self, runtime: Runtime) {
+        self.runtime = Some(runtime);
+    }
+
+    /// The jobs of the session, oldest first.
+    pub fn jobs(&self) -> impl Iterator<Item = &SqlJob> {
+        self.jobs.all()
+    }
+
+    pub(crate) fn warn(&self, text: &str) {
+        if let Some(listener) = &self.warnings {
+            listener(text);
+        }
+    }
+
+    pub(crate) fn planner(&self) -> Result<Planner> {
+        Ok(Planner::new(
+            Arc::new(self.catalogs.clone()),
+            self.functions.clone(),
+            self.registry.clone(),
+            self.options.plan_config(&self.config)?,
+        ))
+    }
+
+    /// Runs one statement. A job is started and not waited for, unless `table.dml-sync` says so.
+    pub fn execute_sql(&mut self, text: &str) -> Result<TableResult> {
+        let parsed = parse_statement(text).map_err(|e| rendered(&e, text))?;
+        self.execute(parsed.statement, text)
+    }
+
+    /// Runs a piece of a script; the places of its errors are those in the whole text.
+    pub fn execute_piece(&mut self, piece: &Piece<'_>, text: &str) -> Result<TableResult> {
+        let parsed = piece.parse().map_err(|e| rendered(&e, text))?;
+        self.execute(parsed.statement, text)
+    }
+
+    /// Runs a script. Bounded jobs are waited for one after the other, the others at the end. `each` is given the result of every
+    /// statement that has rows. The first error ends the script.
+    pub fn execute_script(
+        &mut self,
+        text: &str,
+        mut each: impl FnMut(TableResult) -> Result<()>,
+    ) -> Result<()> {
+        let mut running = Vec::new();
+        for piece in split(text) {
+            let result = self.execute_piece(&piece, text)?;
+            if !result.columns().is_empty() {
+                each(result)?;
+            } else if result.job().is_some_and(|job| !job.is_bounded) {
+                running.push(result);
+            } else {
+                result.wait()?;
+            }
+        }
+        running.into_iter().try_for_each(|result| result.wait().map(|_| ()))
+    }
+
+    /// Runs a statement that was parsed from `text`, which errors show.
     pub fn execute(&mut self, statement: Statement, text: &str) -> Result<TableResult> {
-        let planner = self.planner();
-        let shown = |e: SqlError| e.into_error(text);
-        match statement {
-            Statement::CreateTable(create) => {
-                let path = planner.path(&create.name).map_err(shown)?;
-                if create.if_not_exists && self.catalogs.object(&path).is_ok() {
-                    return Ok(TableResult::ok());
-                }
-                let table = planner.declared_table(&create).map_err(shown)?;
-                self.catalogs.create_object(path, CatalogObject::Table(table), create.temporary, false)?;
-                Ok(TableResult::ok())
-            }
-            Statement::CreateView(create) => {
-                let path = planner.path(&create.name).map_err(shown)?;
-                let view = planner.declared_view(&create).map_err(shown)?;
-                self.catalogs.create_object(path, CatalogObject::View(view), create.temporary, create.or_replace)?;
-                Ok(TableResult::ok())
-            }
-            Statement::Insert(insert) => self.insert(&planner, &[insert]).map_err(|e| e.shown(text)),
-            Statement::StatementSet(inserts) => self.insert(&planner, &inserts).map_err(|e| e.shown(text)),
-            Statement::Query(query) => self.query(&planner, &query).map_err(|e| e.shown(text)),
-            other => Err(Error::job(format!("{other:?} is not supported yet"))),
-        }
-    }
-
-    fn insert(&self, planner: &Planner, inserts: &[Insert]) -> std::result::Result<TableResult, Failure> {
-        let plan = planner.inserts(inserts)?;
-        Ok(TableResult::of_job(self.start(&plan, "insert")?))
-    }
-
-    fn query(&self, planner: &Planner, query: &Query) -> std::result::Result<TableResult, Failure> {
-        let handover = Handover::default();
-        let columns = planner.columns(query)?;
-        let plan = planner.query(query, Arc::new(CollectTable(handover.clone())))?;
-        Ok(TableResult::of_query(columns, handover, self.start(&plan, "query")?))
-    }
-
-    fn start(&self, plan: &Plan, name: &str) -> Result<JobHandle> {
-        let program = Environment::new(name);
-        program.set_parallelism(self.config.parallelism);
-        lower(plan, &self.config, &mut ProgramBuilder(&program))?;
-        program.execute_async()
+        let executed: Executed = self.run(statement);
+        executed.map_err(|e: Failure| e.shown(text))
     }
 }
 
-/// A mistake in the text, or anything else.
-enum Failure {
-    Sql(SqlError),
-    Other(Error),
-}
-
-impl Failure {
-    fn shown(self, text: &str) -> Error {
-        match self {
-            Failure::Sql(e) => e.into_error(text),
-            Failure::Other(e) => e,
-        }
-    }
-}
-
-impl From<SqlError> for Failure {
-    fn from(e: SqlError) -> Self {
-        Failure::Sql(e)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(e: Error) -> Self {
-        Failure::Other(e)
+impl Drop for SqlEnvironment {
+    fn drop(&mut self) {
+        self.jobs.all().filter(|job| !job.handle.status().is_terminal()).for_each(|job| job.handle.cancel());
     }
 }

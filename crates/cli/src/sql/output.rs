@@ -1,0 +1,116 @@
+//! Results on standard output.
+
+use super::Ended;
+use super::arguments::Format;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use flugs_batch::ChangeBatch;
+use flugs_sql::{Folded, RowFormat, TableResult};
+use std::io::{BufWriter, Stdout, Write};
+
+/// Lines and corners of a table as Flink's client draws them.
+const BORDERS: &str = "||--+-++|    ++++++";
+
+/// Writes results, one after the other.
+pub struct Output {
+    format: Format,
+    to: BufWriter<Stdout>,
+    current: Option<Current>,
+}
+
+/// The result that is being written.
+struct Current {
+    format: RowFormat,
+    /// Rows that may still change; none where rows are written as they come.
+    folded: Option<Folded>,
+}
+
+impl Output {
+    /// In this format.
+    pub fn new(format: Format) -> Self {
+        Output { format, to: BufWriter::new(std::io::stdout()), current: None }
+    }
+
+    /// A result begins.
+    pub fn begin(&mut self, result: &TableResult) -> Result<(), Ended> {
+        let format = result.format();
+        if self.format == Format::Csv {
+            writeln!(self.to, "{}", format.csv_header())?;
+        }
+        let at_once = match self.format {
+            Format::Changelog => true,
+            Format::Table => false,
+            Format::Json | Format::Csv => result.is_append_only(),
+        };
+        self.current = Some(Current { format, folded: (!at_once).then(Folded::new) });
+        Ok(())
+    }
+
+    /// Changes have come.
+    pub fn add(&mut self, batch: &ChangeBatch) -> Result<(), Ended> {
+        let Some(current) = &mut self.current else { return Ok(()) };
+        if let Some(folded) = &mut current.folded {
+            folded.add(batch)?;
+            return Ok(());
+        }
+        let lines = match self.format {
+            Format::Csv => current.format.csv_rows(batch.rows())?,
+            _ => current.format.json_rows(batch.rows())?,
+        };
+        for (at, line) in lines.iter().enumerate() {
+            match self.format {
+                Format::Changelog => {
+                    writeln!(self.to, "{{\"op\":\"{}\",\"row\":{line}}}", batch.kind(at))?;
+                }
+                _ => writeln!(self.to, "{line}")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing has come for a while: what was written is to be seen.
+    pub fn flush(&mut self) -> Result<(), Ended> {
+        Ok(self.to.flush()?)
+    }
+
+    /// The result is at its end.
+    pub fn end(&mut self) -> Result<(), Ended> {
+        let Some(Current { format, folded }) = self.current.take() else { return Ok(()) };
+        if let Some(folded) = folded {
+            let rows = folded.rows_as_they_came()?;
+            let lines = match (&rows, self.format) {
+                (rows, Format::Table) => {
+                    let texts =
+                        rows.as_ref().map(|rows| format.text_rows(rows)).transpose()?.unwrap_or_default();
+                    vec![table(&format, &texts)]
+                }
+                (Some(rows), Format::Csv) => format.csv_rows(rows)?,
+                (Some(rows), _) => format.json_rows(rows)?,
+                (None, _) => Vec::new(),
+            };
+            lines.iter().try_for_each(|line| writeln!(self.to, "{line}"))?;
+        }
+        self.flush()
+    }
+}
+
+/// Rows as a table with their number below.
+pub fn table(format: &RowFormat, rows: &[Vec<String>]) -> String {
+    // A single text, such as a plan, is more than a cell.
+    if let ([only], 1) = (rows, format.names().len())
+        && only[0].contains('\n')
+    {
+        return only[0].trim_end().to_owned();
+    }
+    let mut table = Table::new();
+    table.load_preset(BORDERS).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(format.names());
+    rows.iter().for_each(|row| {
+        table.add_row(row);
+    });
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    match rows.len() {
+        0 => "Empty set".to_owned(),
+        1 => format!("{table}\n1 row in set"),
+        n => format!("{table}\n{n} rows in set"),
+    }
+}

@@ -1,0 +1,77 @@
+//! Scripts: statement after statement, to the end or the first failure.
+
+use super::interrupt::Interrupt;
+use super::output::Output;
+use super::{Ended, tell};
+use flugs_sql::parser::{Statement, split};
+use flugs_sql::{Polled, SqlEnvironment, TableResult};
+use std::time::Duration;
+
+/// How late Ctrl-C may be seen.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Runs a script. Bounded jobs are waited for one after the other, the others at the end.
+pub fn run(
+    session: &mut SqlEnvironment,
+    text: &str,
+    output: &mut Output,
+    interrupt: &Interrupt,
+) -> Result<(), Ended> {
+    let mut running = Vec::new();
+    for piece in split(text) {
+        match piece.parse().map(|parsed| parsed.statement) {
+            Ok(Statement::Quit) => break,
+            Ok(Statement::Help | Statement::Clear) => continue,
+            _ => {}
+        }
+        let result = session.execute_piece(&piece, text)?;
+        if !result.columns().is_empty() {
+            show(result, output, interrupt)?;
+        } else if result.job().is_some_and(|job| !job.is_bounded) {
+            running.push(result);
+        } else {
+            wait(&result, interrupt)?;
+        }
+    }
+    running.iter().try_for_each(|result| wait(result, interrupt))
+}
+
+/// Writes a result to its end.
+pub fn show(mut result: TableResult, output: &mut Output, interrupt: &Interrupt) -> Result<(), Ended> {
+    output.begin(&result)?;
+    loop {
+        match result.next_batch_within(GLANCE) {
+            Polled::Batch(batch) => output.add(&batch)?,
+            Polled::Pending => output.flush()?,
+            Polled::End => break,
+        }
+        if interrupt.take() {
+            result.cancel();
+            output.end()?;
+            tell("the query was stopped");
+            return Err(Ended::Interrupted);
+        }
+    }
+    // What came before a failure is shown: it was right.
+    let ended = result.wait();
+    output.end()?;
+    ended?;
+    Ok(())
+}
+
+/// Waits for the job of a statement.
+fn wait(result: &TableResult, interrupt: &Interrupt) -> Result<(), Ended> {
+    while let Some(job) = result.job() {
+        if let Some(ended) = result.wait_within(GLANCE) {
+            ended?;
+            break;
+        }
+        if interrupt.take() {
+            job.handle.cancel();
+            job.handle.wait()?;
+            tell(&format!("job {} was stopped", job.id));
+            return Err(Ended::Interrupted);
+        }
+    }
+    Ok(())
+}
