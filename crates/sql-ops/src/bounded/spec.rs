@@ -17,8 +17,8 @@ pub struct SpillSpec {
     /// For so many bytes of rows and states a subtask; what is beyond goes to files. Operators take some more for the batch in work,
     /// and at least some 100 KiB.
     pub memory_bytes: usize,
-    /// The folder in which each subtask makes one of its own when it spills first, and removes it when it ends or fails. The
-    /// system's folder for temporary files by default.
+    /// The folder of these files; the system's for temporary files by default. They have no names in it and are gone with the
+    /// operator, whatever happens to it.
     pub spill_dir: Option<PathBuf>,
 }
 

@@ -1,0 +1,366 @@
+//! `GROUP BY` of more groups than fit into memory.
+//!
+//! Groups stand in a table. When that takes half of the memory its states go to a sorter, which has the other half, and the table
+//! begins anew. At the end the states of a key meet in the order in which they came.
+
+use super::operator::{Bounded, Work, inserts_only, not_open, progress};
+use super::spec::SpillSpec;
+use super::spec::{AggregatePhase, HashAggregateSpec};
+use super::spill::{Kept, STEP_BYTES, Sorter};
+use crate::aggregate::{AggState, Aggregator, AggregatorOptions, LocalGroups, States};
+use crate::outbox::BATCH_ROWS;
+use crate::rank::columns::types_of;
+use crate::rank::outgoing::record_batch;
+use crate::row::{EncodedRows, RowBytes, RowCodec};
+use arrow::array::{ArrayRef, AsArray, BinaryBuilder};
+use arrow::datatypes::SchemaRef;
+use flugs_batch::{Batch, ChangeBatch, Data};
+use flugs_task::{OpenContext, Output, Progress};
+use flugs_types::{Error, Result, hash_key};
+use hashbrown::HashTable;
+use std::sync::Arc;
+
+/// Carries out a [`HashAggregateSpec`].
+pub type HashAggregate = Bounded<AggregateWork>;
+
+impl HashAggregate {
+    /// An operator that is not open yet.
+    pub fn new(spec: HashAggregateSpec) -> Self {
+        let output = spec.output_schema();
+        Bounded::of(AggregateWork { spec, output, opened: None })
+    }
+}
+
+impl HashAggregateSpec {
+    /// An error where a call or a key is not supported: for the planner, before the job runs.
+    pub fn check(&self) -> Result<()> {
+        self.aggregator()?;
+        self.key_codec().map(drop)
+    }
+
+    fn aggregator(&self) -> Result<Aggregator> {
+        Aggregator::new(&self.calls, self.input.fields(), AggregatorOptions::default())
+    }
+
+    fn key_codec(&self) -> Result<RowCodec> {
+        RowCodec::new(&types_of(&self.input, &self.keys)?)
+    }
+}
+
+/// See [`HashAggregate`].
+pub struct AggregateWork {
+    spec: HashAggregateSpec,
+    output: SchemaRef,
+    opened: Option<Opened>,
+}
+
+struct Opened {
+    aggregator: Aggregator,
+    codec: RowCodec,
+    encoded: EncodedRows,
+    local: LocalGroups,
+    table: Groups,
+    /// The table's states go to the sorter or the output: those before this are gone.
+    draining: Option<usize>,
+    sorter: Sorter,
+    /// Whether the sorter has anything.
+    sorts: bool,
+    /// Whether the sorter has all, and gives it back.
+    sorted: bool,
+    /// Whether a row has come.
+    any: bool,
+}
+
+/// The groups in memory, in order of first touch.
+#[derive(Default)]
+struct Groups {
+    places: HashTable<u32>,
+    keys: Vec<RowBytes>,
+    states: Vec<AggState>,
+    bytes: usize,
+}
+
+/// What a group takes besides what is on the heap.
+const GROUP_BYTES: usize = size_of::<RowBytes>() + size_of::<AggState>() + 8;
+
+impl Groups {
+    /// The place of a group, which is made if need be.
+    fn place(&mut self, hash: u64, key: &[u8], new_state: &AggState) -> usize {
+        let Groups { places, keys, states, bytes } = self;
+        if let Some(place) = places.find(hash, |place| keys[*place as usize].as_slice() == key) {
+            return *place as usize;
+        }
+        let place = keys.len();
+        places.insert_unique(hash, place as u32, |place| hash_key(&keys[*place as usize]));
+        let key = RowBytes::new(key);
+        *bytes += GROUP_BYTES + key.heap_bytes() + new_state.heap_bytes();
+        keys.push(key);
+        states.push(new_state.clone());
+        place
+    }
+}
+
+impl AggregateWork {
+    /// Puts a slice of the table's groups where they belong; whether all are there.
+    fn drain(&mut self, out: &mut Output<ChangeBatch>) -> Result<bool> {
+        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+        let Some(from) = opened.draining else { return Ok(true) };
+        let to = match self.spec.phase {
+            AggregatePhase::Partial => opened.give_partials(from, &self.output, out)?,
+            _ => opened.spill(from)?,
+        };
+        let done = to == opened.table.keys.len();
+        opened.draining = (!done).then_some(to);
+        if done {
+            opened.table = Groups::default();
+        }
+        Ok(done)
+    }
+
+    fn is_full(&self) -> bool {
+        self.opened.as_ref().is_some_and(|opened| opened.table.bytes >= half(&self.spec.spill).memory_bytes)
+    }
+}
+
+fn half(spill: &SpillSpec) -> SpillSpec {
+    SpillSpec { memory_bytes: spill.memory_bytes / 2, ..spill.clone() }
+}
+
+impl Opened {
+    /// The places of a batch's groups in the table, by the local number.
+    fn find(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Vec<usize>> {
+        self.codec.encode_into(keys, rows, &mut self.encoded)?;
+        self.local.assign(&self.encoded);
+        let new_state = self.aggregator.new_state();
+        let (table, encoded) = (&mut self.table, &self.encoded);
+        let place = |row: &u32| {
+            let row = *row as usize;
+            table.place(encoded.hash(row), encoded.row(row), &new_state)
+        };
+        Ok(self.local.first_rows().iter().map(place).collect())
+    }
+
+    /// Works on these groups of the table side by side.
+    fn with_states(
+        &mut self,
+        places: &[usize],
+        work: impl FnOnce(&Aggregator, &[u32], &mut States) -> Result<()>,
+    ) -> Result<()> {
+        let mut states = self.aggregator.states();
+        let table = &mut self.table;
+        for place in places {
+            table.bytes -= table.states[*place].heap_bytes();
+            states.load(&mut table.states[*place]);
+        }
+        work(&self.aggregator, self.local.of_rows(), &mut states)?;
+        for (group, place) in places.iter().enumerate() {
+            states.store(group, &mut table.states[*place]);
+            table.bytes += table.states[*place].heap_bytes();
+        }
+        Ok(())
+    }
+
+    /// Hands some groups to the sorter; gives the first that is not.
+    fn spill(&mut self, from: usize) -> Result<usize> {
+        self.sorts = true;
+        let (mut at, mut spilled, mut bytes) = (from, 0, Vec::new());
+        while at < self.table.keys.len() && spilled < STEP_BYTES {
+            bytes.clear();
+            std::mem::take(&mut self.table.states[at]).encode(&mut bytes);
+            self.sorter.push(&[&self.table.keys[at]], &[&bytes])?;
+            spilled += bytes.len() + GROUP_BYTES;
+            at += 1;
+        }
+        Ok(at)
+    }
+
+    /// Hands on some groups; gives the first that was not.
+    fn give_partials(&self, from: usize, output: &SchemaRef, out: &mut Output<ChangeBatch>) -> Result<usize> {
+        let table = &self.table;
+        let to = table.keys.len().min(from + BATCH_ROWS);
+        if from == to {
+            return Ok(to);
+        }
+        let mut columns = self.codec.decode(table.keys[from..to].iter().map(RowBytes::as_slice))?;
+        let mut partials = BinaryBuilder::new();
+        let mut bytes = Vec::new();
+        for state in &table.states[from..to] {
+            bytes.clear();
+            state.encode(&mut bytes);
+            partials.append_value(&bytes);
+        }
+        columns.push(Arc::new(partials.finish()));
+        let _ = out.push(ChangeBatch::inserts(record_batch(output, columns, to - from)?))?;
+        Ok(to)
+    }
+
+    /// Hands on the results of some groups of the table; gives the first that was not.
+    fn give_table(
+        &mut self,
+        from: usize,
+        output: &SchemaRef,
+        out: &mut Output<ChangeBatch>,
+    ) -> Result<usize> {
+        let to = self.table.keys.len().min(from + BATCH_ROWS);
+        let mut states = self.aggregator.states();
+        self.table.states[from..to].iter_mut().for_each(|state| states.load(state));
+        self.give_results(&self.table.keys[from..to], &states, output, out)?;
+        Ok(to)
+    }
+
+    /// Hands on the results of keys whose states were spilled; whether there are more.
+    fn give_sorted(&mut self, output: &SchemaRef, out: &mut Output<ChangeBatch>) -> Result<bool> {
+        let mut states = self.aggregator.states();
+        let mut keys: Vec<RowBytes> = Vec::new();
+        let (mut bytes, mut more) = (0, true);
+        loop {
+            let Some(record) = self.sorter.next()? else {
+                more = false;
+                break;
+            };
+            let goes_on = keys.last().is_some_and(|last| last.as_slice() == record.key);
+            if !goes_on && (keys.len() == BATCH_ROWS || bytes >= STEP_BYTES) {
+                break;
+            }
+            bytes += record.value.len();
+            let state = AggState::from_bytes(record.value);
+            let mut state = state.map_err(|e| Error::bug("a spilled state is damaged").caused_by(e))?;
+            if goes_on {
+                let mut later = self.aggregator.states();
+                later.load(&mut state);
+                self.aggregator.merge(&mut later, &[keys.len() as u32 - 1], &mut states)?;
+            } else {
+                keys.push(RowBytes::new(record.key));
+                states.load(&mut state);
+            }
+            self.sorter.advance()?;
+        }
+        self.give_results(&keys, &states, output, out)?;
+        Ok(more)
+    }
+
+    fn give_results(
+        &self,
+        keys: &[RowBytes],
+        states: &States,
+        output: &SchemaRef,
+        out: &mut Output<ChangeBatch>,
+    ) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let mut columns = self.codec.decode(keys.iter().map(RowBytes::as_slice))?;
+        columns.extend(self.aggregator.values(states)?);
+        let _ = out.push(ChangeBatch::inserts(record_batch(output, columns, keys.len())?))?;
+        Ok(())
+    }
+}
+
+/// The states in the last column.
+fn partials(aggregator: &Aggregator, batch: &ChangeBatch) -> Result<States> {
+    let last = batch.rows().columns().last().and_then(|column| column.as_binary_opt::<i32>());
+    let last = last.ok_or_else(|| Error::bug("partial states are bytes"))?;
+    let mut states = aggregator.states();
+    for row in 0..batch.len() {
+        let state = AggState::from_bytes(last.value(row));
+        let mut state = state.map_err(|e| Error::bug("a partial state is damaged").caused_by(e))?;
+        states.load(&mut state);
+    }
+    Ok(states)
+}
+
+impl Work for AggregateWork {
+    type In = ChangeBatch;
+
+    fn open(&mut self, _: &mut OpenContext<'_>) -> Result<()> {
+        self.opened = Some(Opened {
+            aggregator: self.spec.aggregator()?,
+            codec: self.spec.key_codec()?,
+            encoded: EncodedRows::default(),
+            local: LocalGroups::default(),
+            table: Groups::default(),
+            draining: None,
+            sorter: Sorter::new(&half(&self.spec.spill), Kept::All),
+            sorts: false,
+            sorted: false,
+            any: false,
+        });
+        Ok(())
+    }
+
+    fn take(&mut self, batch: ChangeBatch) -> Result<()> {
+        inserts_only(&batch)?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let spec = &self.spec;
+        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+        opened.any = true;
+        if spec.phase == AggregatePhase::Final {
+            let places = opened.find(&batch.rows().columns()[..spec.keys.len()], batch.len())?;
+            let mut partials = partials(&opened.aggregator, &batch)?;
+            opened.with_states(&places, |aggregator, groups, states| {
+                aggregator.merge(&mut partials, groups, states)
+            })?;
+        } else {
+            let keys: Vec<ArrayRef> = spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
+            let places = opened.find(&keys, batch.len())?;
+            opened.with_states(&places, |aggregator, groups, states| {
+                aggregator.update(&batch, groups, states)
+            })?;
+        }
+        if self.is_full()
+            && let Some(opened) = &mut self.opened
+        {
+            opened.draining = Some(0);
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        if !self.drain(out)? {
+            return Ok(Progress::More);
+        }
+        self.opened.as_mut().ok_or_else(not_open)?.sorter.settle().map(progress)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let spec = &self.spec;
+        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+        if !opened.any
+            && spec.keys.is_empty()
+            && spec.row_over_nothing
+            && spec.phase != AggregatePhase::Partial
+        {
+            let new_state = opened.aggregator.new_state();
+            opened.table.place(hash_key(&RowBytes::default()), &[], &new_state);
+        }
+        opened.draining = (!opened.table.keys.is_empty()).then_some(0);
+        Ok(())
+    }
+
+    fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+        if self.spec.phase != AggregatePhase::Partial && !opened.sorts {
+            let Some(from) = opened.draining else { return Ok(Progress::Done) };
+            let to = opened.give_table(from, &self.output, out)?;
+            opened.draining = (to < opened.table.keys.len()).then_some(to);
+            return Ok(progress(opened.draining.is_none()));
+        }
+        if opened.draining.is_some() {
+            let done = self.drain(out)?;
+            return Ok(progress(done && self.spec.phase == AggregatePhase::Partial));
+        }
+        if self.spec.phase == AggregatePhase::Partial {
+            return Ok(Progress::Done);
+        }
+        if !opened.sorted {
+            if opened.sorter.settle()? {
+                opened.sorter.finish()?;
+                opened.sorted = true;
+            }
+            return Ok(Progress::More);
+        }
+        Ok(progress(!opened.give_sorted(&self.output, out)?))
+    }
+}
