@@ -45,7 +45,8 @@ impl Planner {
             self.take_over(&mut table, like)?;
         }
         self.add_spec(&mut table, &create.spec, create.like.as_ref())?;
-        self.settle_table(&path, &mut table, &create.partitioned_by).map_err(|e| in_declaration(e, create))?;
+        self.settle_table(&path, &mut table, &create.partitioned_by)
+            .map_err(|e| in_declaration(e, create))?;
         Ok(table)
     }
 

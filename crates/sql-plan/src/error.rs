@@ -78,7 +78,8 @@ fn of_plan(what: &str) -> SqlError {
     match near.map(str::to_uppercase).and_then(|near| nearest(&upper, [near.as_str()]).map(str::to_owned)) {
         Some(near) => error.help(format!("did you mean '{near}'?")),
         None if phrases::WINDOW_FUNCTIONS.contains(&upper.as_str()) => {
-            semantic(format!("{upper} stands before OVER")).help(format!("write {upper}(...) OVER (PARTITION BY ... ORDER BY ...)"))
+            semantic(format!("{upper} stands before OVER"))
+                .help(format!("write {upper}(...) OVER (PARTITION BY ... ORDER BY ...)"))
         }
         None => error.help("SHOW FUNCTIONS lists all that there are"),
     }
@@ -103,10 +104,9 @@ fn of_schema(error: &SchemaError) -> SqlError {
             named(format!("column '{}' may be that of more than one table", field.name))
                 .help("write the name or alias of the table before it")
         }
-        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
-            named(format!("there are two columns '{name}'"))
-                .help("give one of them, or its table, another name with AS")
-        }
+        SchemaError::DuplicateQualifiedField { name, .. }
+        | SchemaError::DuplicateUnqualifiedField { name } => named(format!("there are two columns '{name}'"))
+            .help("give one of them, or its table, another name with AS"),
     }
 }
 

@@ -108,12 +108,10 @@ pub fn warnings(plan: &Plan, config: &PlanConfig) -> Vec<String> {
 
 fn shown(duration: Duration) -> String {
     let ms = duration.as_millis();
-    match ms {
-        _ if ms % 86_400_000 == 0 && ms > 0 => format!("{} d", ms / 86_400_000),
-        _ if ms % 3_600_000 == 0 && ms > 0 => format!("{} h", ms / 3_600_000),
-        _ if ms % 60_000 == 0 && ms > 0 => format!("{} min", ms / 60_000),
-        _ if ms % 1_000 == 0 => format!("{} s", ms / 1_000),
-        _ => format!("{ms} ms"),
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
+    match units.into_iter().find(|(length, _)| ms > 0 && ms.is_multiple_of(*length)) {
+        Some((length, unit)) => format!("{} {unit}", ms / length),
+        None => format!("{ms} ms"),
     }
 }
 

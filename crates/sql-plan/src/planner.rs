@@ -276,11 +276,9 @@ impl Planner {
         }
         for (from, place) in places.iter().enumerate() {
             if columns[*place].replace(SinkColumn::Query(from)).is_some() {
-                return Err(
-                    semantic(format!("column '{}' is written twice", written[*place].name))
-                        .at(insert.span)
-                        .help("name each column once"),
-                );
+                return Err(semantic(format!("column '{}' is written twice", written[*place].name))
+                    .at(insert.span)
+                    .help("name each column once"));
             }
         }
         for (column, place) in written.iter().zip(&columns) {

@@ -102,7 +102,12 @@ fn any_text_gives_a_plan_or_an_error() {
     let outcome = runner.run(&cases, |(query, mutations)| {
         let text = mutated(all[query.index(all.len())], &mutations);
         if let Err(e) = session.clone().plan(&text) {
-            prop_assert!(!e.message.is_empty() && e.render(&text).contains(" --> line "), "{}\n{}", text, e.render(&text));
+            prop_assert!(
+                !e.message.is_empty() && e.render(&text).contains(" --> line "),
+                "{}\n{}",
+                text,
+                e.render(&text)
+            );
         }
         Ok(())
     });

@@ -97,7 +97,7 @@ fn the_layout_is_the_documented_one() {
     expected.extend([1, 2, 0, 0, 0, 0xc3, 0xa9, 9]);
     assert_eq!(round_trip(&order()), expected);
     assert_eq!(round_trip(&Id(258)), [2, 1, 0, 0]);
-    assert_eq!(round_trip(&Nothing), []);
+    assert_eq!(round_trip(&Nothing), [0u8; 0]);
     let pair = Pair { first: BTreeMap::from([(Id(1), 5u16)]), second: [6, 7, 8], marker: PhantomData };
     assert_eq!(round_trip(&pair), [1, 0, 0, 0, 1, 0, 0, 0, 5, 0, 6, 0, 7, 0, 8, 0]);
 }

@@ -2,12 +2,12 @@
 
 use crate::bind::group_windows;
 use crate::error::{PlanResult, planning, semantic};
+use arrow::datatypes::DataType;
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{DFSchema, Result, ScalarValue};
 use datafusion_expr::expr::WindowFunction;
 use datafusion_expr::utils::merge_schema;
 use datafusion_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrameBound, WindowFrameUnits};
-use arrow::datatypes::DataType;
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{SqlError, SqlErrorKind};
 use sqlparser::ast::{self, Spanned, Visit, Visitor};
@@ -78,9 +78,8 @@ fn of_filter(predicate: &Expr) -> Option<SqlError> {
 }
 
 fn of_expression(expr: &Expr, schema: &DFSchema) -> Result<Option<SqlError>> {
-    let is_condition = |e: &Expr| -> Result<bool> {
-        Ok(matches!(e.get_type(schema)?, DataType::Boolean | DataType::Null))
-    };
+    let is_condition =
+        |e: &Expr| -> Result<bool> { Ok(matches!(e.get_type(schema)?, DataType::Boolean | DataType::Null)) };
     match expr {
         Expr::AggregateFunction(call) => match &call.params.filter {
             Some(filter) if !is_condition(filter)? => Ok(Some(no_condition("FILTER (WHERE ...)", filter))),
@@ -97,8 +96,9 @@ fn of_expression(expr: &Expr, schema: &DFSchema) -> Result<Option<SqlError>> {
         Expr::WindowFunction(call) => of_window(call, schema),
         Expr::ScalarFunction(_) => Ok(group_windows::window_call(expr).map(|call| {
             let name = call.name().to_uppercase();
-            semantic(format!("{name} stands in GROUP BY alone"))
-                .help(format!("add GROUP BY {name}(...), or read from TABLE({name}(TABLE t, DESCRIPTOR(ts), ...))"))
+            semantic(format!("{name} stands in GROUP BY alone")).help(format!(
+                "add GROUP BY {name}(...), or read from TABLE({name}(TABLE t, DESCRIPTOR(ts), ...))"
+            ))
         })),
         _ => Ok(None),
     }
@@ -130,7 +130,8 @@ fn of_window(call: &WindowFunction, schema: &DFSchema) -> Result<Option<SqlError
     let by_time = matches!(order.expr.get_type(schema)?, DataType::Timestamp(..) | DataType::Date32);
     let is_number = |bound: &WindowFrameBound| match bound {
         WindowFrameBound::Preceding(n) | WindowFrameBound::Following(n) => {
-            !n.is_null() && !matches!(n, ScalarValue::IntervalMonthDayNano(_) | ScalarValue::IntervalDayTime(_))
+            !n.is_null()
+                && !matches!(n, ScalarValue::IntervalMonthDayNano(_) | ScalarValue::IntervalDayTime(_))
                 && n.to_string().parse::<f64>().is_ok()
         }
         WindowFrameBound::CurrentRow => false,

@@ -4,7 +4,8 @@ use crate::bind::nodes::{AsOfNode, CorrelateNode, FunctionScanNode, TemporalJoin
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{NullEquality, Result, not_impl_err};
 use datafusion_expr::logical_plan::{Filter, Join};
-use datafusion_expr::{Expr, Extension, JoinType, LogicalPlan, SubqueryAlias};
+use datafusion_expr::utils::{find_valid_equijoin_key_pair, split_conjunction_owned};
+use datafusion_expr::{BinaryExpr, Expr, Extension, JoinType, LogicalPlan, Operator, SubqueryAlias};
 use std::sync::Arc;
 
 /// Puts correlations and temporal joins in the place of the joins around them.
@@ -93,7 +94,29 @@ fn temporal(join: Join, time: Expr, right: LogicalPlan) -> Result<LogicalPlan> {
     if join.null_equality == NullEquality::NullEqualsNull {
         return not_impl_err!("a join FOR SYSTEM_TIME AS OF by IS NOT DISTINCT FROM");
     }
+    let (on, filter) = equalities(&join)?;
     let left = Arc::unwrap_or_clone(join.left);
-    let node = TemporalJoinNode::new(left, right, join.join_type, time, join.on, join.filter)?;
+    let node = TemporalJoinNode::new(left, right, join.join_type, time, on, filter)?;
     Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
+}
+
+/// The equalities of a join's condition, left side first, and what else it asks for: DataFusion's rule that takes them apart
+/// knows its own joins alone.
+#[expect(clippy::type_complexity, reason = "pairs and what is left")]
+fn equalities(join: &Join) -> Result<(Vec<(Expr, Expr)>, Option<Expr>)> {
+    let mut on = join.on.clone();
+    let mut rest = Vec::new();
+    for condition in join.filter.clone().map(split_conjunction_owned).unwrap_or_default() {
+        let pair = match &condition {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+                find_valid_equijoin_key_pair(left, right, join.left.schema(), join.right.schema())?
+            }
+            _ => None,
+        };
+        match pair {
+            Some(pair) => on.push(pair),
+            None => rest.push(condition),
+        }
+    }
+    Ok((on, rest.into_iter().reduce(Expr::and)))
 }

@@ -272,7 +272,8 @@ impl UserDefinedLogicalNodeCore for TemporalJoinNode {
         let width = self.left.schema().fields().len();
         let left = output_columns.iter().copied().filter(|c| *c < width).collect();
         // Versions are told apart by the right side's event time, which no expression of the join names.
-        let is_time = |at: usize| matches!(self.right.schema().field(at).data_type(), DataType::Timestamp(..));
+        let is_time =
+            |at: usize| matches!(self.right.schema().field(at).data_type(), DataType::Timestamp(..));
         let asked = |at: &usize| output_columns.contains(&(at + width)) || is_time(*at);
         Some(vec![left, (0..self.right.schema().fields().len()).filter(asked).collect()])
     }

@@ -4,7 +4,12 @@ use crate::error::{PlanResult, lower};
 use flugs_table::{Options, Registry, TableFactory};
 
 /// Checks the options of a table: an unknown one is an error that names the nearest known one.
-pub(crate) fn check(registry: &Registry, factory: &dyn TableFactory, options: &Options, table: &str) -> PlanResult<()> {
+pub(crate) fn check(
+    registry: &Registry,
+    factory: &dyn TableFactory,
+    options: &Options,
+    table: &str,
+) -> PlanResult<()> {
     let mut own = options.clone();
     own.remove("connector");
     let place = format!("table {table}");

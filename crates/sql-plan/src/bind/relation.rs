@@ -115,7 +115,7 @@ impl FlinkRelations {
         let alias = alias.unwrap_or_else(|| alias_of(name));
         *own = None;
         let time = match &time {
-            ast::Expr::Identifier(ident) => column_of(&[ident.value.clone()]),
+            ast::Expr::Identifier(ident) => column_of(std::slice::from_ref(&ident.value)),
             ast::Expr::CompoundIdentifier(idents) => {
                 column_of(&idents.iter().map(|ident| ident.value.clone()).collect::<Vec<_>>())
             }

@@ -1,7 +1,7 @@
 //! Tables as plans: a scan of physical and metadata columns, the computed ones over it, and the watermark.
 
-use crate::bind::{Binder, options};
 use crate::bind::nodes::WatermarkNode;
+use crate::bind::{Binder, options};
 use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
 use arrow::datatypes::{Schema, SchemaRef};

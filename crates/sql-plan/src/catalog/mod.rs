@@ -82,7 +82,9 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
     let error = Error::job(format!("there is no {what} '{name}'"));
     match nearest(name, known) {
         Some(near) => error.mend(format!("did you mean '{near}'?")),
-        None => error.mend("SHOW TABLES, SHOW DATABASES, SHOW CATALOGS and SHOW FUNCTIONS list what there is"),
+        None => {
+            error.mend("SHOW TABLES, SHOW DATABASES, SHOW CATALOGS and SHOW FUNCTIONS list what there is")
+        }
     }
 }
 
@@ -177,7 +179,8 @@ impl Catalogs {
     /// Removes a database, which must be empty unless `cascade`.
     pub fn drop_database(&mut self, catalog: &str, name: &str, cascade: bool) -> Result<()> {
         let database = self.database(catalog, name)?;
-        if !cascade && !(database.objects.is_empty() && database.functions.is_empty()) {
+        let holds = !database.objects.is_empty() || !database.functions.is_empty();
+        if holds && !cascade {
             return Err(Error::job(format!("database '{name}' is not empty")).mend("add CASCADE"));
         }
         if self.current.catalog == catalog && self.current.database == name {

@@ -166,15 +166,30 @@ const PHRASES: &[Phrase] = &[
         "ORDER BY {0}: there are {1} columns to choose from",
         "write the column's name",
     ),
-    phrase(Semantic, "LIMIT must be >= 0, '*' was provided", "LIMIT {0}: there is no such number of rows", "write 0 or more"),
-    phrase(Semantic, "OFFSET must be >=0, '*' was provided", "OFFSET {0}: there is no such number of rows", "write 0 or more"),
+    phrase(
+        Semantic,
+        "LIMIT must be >= 0, '*' was provided",
+        "LIMIT {0}: there is no such number of rows",
+        "write 0 or more",
+    ),
+    phrase(
+        Semantic,
+        "OFFSET must be >=0, '*' was provided",
+        "OFFSET {0}: there is no such number of rows",
+        "write 0 or more",
+    ),
     phrase(
         Semantic,
         "Argument * to grouping function is not in grouping columns *",
         "GROUPING takes what is grouped by ({1}), and {0} is not",
         "add it to GROUP BY",
     ),
-    phrase(Name, "Field * not found in struct", "the row has no field '{0}'", "DESCRIBE the table to see its fields"),
+    phrase(
+        Name,
+        "Field * not found in struct",
+        "the row has no field '{0}'",
+        "DESCRIBE the table to see its fields",
+    ),
     phrase(
         Name,
         "Projections require unique expression names but the expression \"*\" at position * and \"*\" at position * have the \
@@ -182,7 +197,12 @@ const PHRASES: &[Phrase] = &[
         "column '{0}' is selected twice",
         "give one of them another name with AS",
     ),
-    phrase(Type, "Cannot cast string '*' to value of * type", "'{0}' is no {1}", "CAST the other values to STRING"),
+    phrase(
+        Type,
+        "Cannot cast string '*' to value of * type",
+        "'{0}' is no {1}",
+        "CAST the other values to STRING",
+    ),
     phrase(
         Type,
         "ARRAY<*> has no element at a *",
@@ -243,7 +263,12 @@ const PHRASES: &[Phrase] = &[
         "{0}: {1}",
         "CAST the arguments to types that it takes",
     ),
-    phrase(Type, "cannot cast * to *", "{0} cannot be CAST to {1}", "go by way of STRING, or take a part of it first"),
+    phrase(
+        Type,
+        "cannot cast * to *",
+        "{0} cannot be CAST to {1}",
+        "go by way of STRING, or take a part of it first",
+    ),
 ];
 
 /// What would mend what our own lower layers say without an edit.
@@ -344,7 +369,10 @@ fn holes<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
 }
 
 fn filled(pattern: &str, holes: &[&str]) -> String {
-    holes.iter().enumerate().fold(pattern.to_owned(), |text, (i, hole)| text.replace(&format!("{{{i}}}"), hole))
+    holes
+        .iter()
+        .enumerate()
+        .fold(pattern.to_owned(), |text, (i, hole)| text.replace(&format!("{{{i}}}"), hole))
 }
 
 #[cfg(test)]

@@ -62,7 +62,8 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
 
 /// The length of the token at the start of a text, how much of it is a quote, and whether it counts.
 fn token(text: &str) -> (usize, usize, bool) {
-    let until = |end: &str, from: usize| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
+    let until =
+        |end: &str, from: usize| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
     let first = text.chars().next().unwrap_or(' ');
     match first {
         '\'' => (until("'", 1), 0, false),
@@ -109,8 +110,9 @@ fn parts(name: &str) -> Vec<String> {
 /// Names in single quotes, and the sign of an element.
 fn quoted(message: &str) -> impl Iterator<Item = Vec<String>> {
     let inside = message.split('\'').skip(1).step_by(2);
-    let is_wanted =
-        |name: &&str| *name == "[" || (!name.is_empty() && name.chars().all(|c| is_name(c) || ".`".contains(c)));
+    let is_wanted = |name: &&str| {
+        *name == "[" || (!name.is_empty() && name.chars().all(|c| is_name(c) || ".`".contains(c)))
+    };
     inside.filter(is_wanted).map(parts)
 }
 
@@ -118,14 +120,17 @@ fn quoted(message: &str) -> impl Iterator<Item = Vec<String>> {
 fn dotted(message: &str) -> impl Iterator<Item = Vec<String>> {
     let pieces = message.split(|c: char| !is_name(c) && c != '.');
     let is_dotted = |piece: &&str| {
-        piece.contains('.') && piece.split('.').all(|part| part.chars().next().is_some_and(|c| !c.is_numeric()))
+        piece.contains('.')
+            && piece.split('.').all(|part| part.chars().next().is_some_and(|c| !c.is_numeric()))
     };
     pieces.map(|piece| piece.trim_end_matches('.')).filter(is_dotted).map(parts)
 }
 
 /// SQL's words: runs of upper-case ones, then each.
 fn words(message: &str) -> impl Iterator<Item = Vec<String>> {
-    let is_word = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit());
+    let is_word = |word: &str| {
+        word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
+    };
     let mut runs: Vec<Vec<String>> = vec![Vec::new()];
     for piece in message.split(' ') {
         let word = piece.trim_matches(|c: char| !is_name(c));

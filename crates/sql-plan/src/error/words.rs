@@ -163,7 +163,10 @@ mod tests {
         assert_eq!(in_sql("Int64 + Utf8View"), "BIGINT + STRING");
         assert_eq!(in_sql("Decimal128(10, 2) > Boolean"), "DECIMAL(10, 2) > BOOLEAN");
         assert_eq!(in_sql("List(Utf8View), List(non-null Int32)"), "ARRAY<STRING>, ARRAY<INT>");
-        assert_eq!(in_sql("Timestamp(ms) and Timestamp(ns, \"+00:00\")"), "TIMESTAMP(3) and TIMESTAMP_LTZ(9)");
+        assert_eq!(
+            in_sql("Timestamp(ms) and Timestamp(ns, \"+00:00\")"),
+            "TIMESTAMP(3) and TIMESTAMP_LTZ(9)"
+        );
         assert_eq!(
             in_sql("Struct(\"a\": Utf8View, \"b\": non-null List(Int32)) x"),
             "ROW<a STRING, b ARRAY<INT> NOT NULL> x"

@@ -10,7 +10,7 @@ use flugs_types::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
 
 /// The column that an expression is, if it is one.
-pub fn is_column<'e>(expr: &'e Expr) -> Option<&'e str> {
+pub fn is_column(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Column(column) => Some(&column.name),
         Expr::Alias(alias) => is_column(&alias.expr),
