@@ -2,6 +2,7 @@
 //!
 //! Only results go to standard output; all else goes to standard error. A wrong command line ends with code 2, a failure with 1.
 
+mod bench;
 mod connectors;
 mod sql;
 
@@ -23,11 +24,14 @@ struct Arguments {
 enum Command {
     /// Run SQL: a script, or a shell.
     Sql(sql::SqlArguments),
+    /// Measure this machine.
+    Bench(bench::BenchArguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.command {
         Command::Sql(arguments) => sql::run(arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
     }
 }

@@ -14,12 +14,17 @@ mod jobs;
 mod options;
 mod render;
 mod result;
+mod row;
+mod table;
 
 pub use environment::{SqlEnvironment, WarningListener};
+pub use flugs_sql_plan::{PlanConfig, RuntimeMode};
 pub use fold::Folded;
 pub use options::{KeyUse, SESSION_KEYS, SessionKey, SessionOptions, values_of};
 pub use render::{NULL, RowFormat};
 pub use result::{Polled, SqlJob, TableResult};
+pub use row::Row;
+pub use table::Table;
 
 /// Text to statements: [`split`](parser::split) cuts a script, [`is_complete`](parser::is_complete) tells a shell whether to go on.
 pub use flugs_sql_parser as parser;
