@@ -118,7 +118,8 @@ pub struct HashJoinSpec {
 
 /// Functions over the rows around each row of a bounded input, which is partitioned by the keys.
 ///
-/// Rows come by the bytes of their keys and then in order. One partition at a time is in memory.
+/// Rows come by the bytes of their keys and then in order. Each partition is in memory as a whole while it is evaluated, however many
+/// there are; a [`BoundedRankSpec`] without end numbers the rows of partitions of any size.
 #[derive(Debug, Clone)]
 pub struct BoundedOverSpec {
     /// The columns of the input.

@@ -253,3 +253,19 @@ fn give(batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_one_partition_spread_at_the_next_depth() {
+        for depth in 0..DEPTH_MAX {
+            let of_one = (0..20_000u32).map(|key| row_hash(&key.to_be_bytes()));
+            let of_one = of_one.filter(|hash| partition_of(*hash, depth) == 3);
+            let mut counts = [0; PARTITIONS];
+            of_one.for_each(|hash| counts[partition_of(hash, depth + 1)] += 1);
+            assert!(counts.iter().all(|count| (30..150).contains(count)), "depth {depth}: {counts:?}");
+        }
+    }
+}

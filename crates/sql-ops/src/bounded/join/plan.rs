@@ -61,16 +61,16 @@ struct Condition {
 impl Plan {
     pub(super) fn new(spec: &HashJoinSpec) -> Result<Self> {
         check(spec)?;
-        let mut keys = &spec.keys[..];
+        let mut keys = spec.keys.clone();
         let mut compared = None;
         let width = spec.left.fields().len();
         let mut needed = spec.output.clone();
-        if spec.join_type == JoinType::LeftAntiNullAware && NotIn::of(spec).is_none() {
-            let split = keys.split_last();
-            let (last, correlating) =
-                split.ok_or_else(|| Error::bug("a null-aware join compares a pair of columns"))?;
-            keys = correlating;
-            compared = Some(*last);
+        if NotIn::of(spec).is_some() {
+            keys.iter_mut().for_each(|key| key.null_safe = false);
+        } else if spec.join_type == JoinType::LeftAntiNullAware {
+            let last =
+                keys.pop().ok_or_else(|| Error::bug("a null-aware join compares a pair of columns"))?;
+            compared = Some(last);
             needed.extend([last.left, width + last.right]);
         }
         let of_condition = spec.condition.as_ref().map(columns_of).unwrap_or_default();
@@ -108,8 +108,8 @@ impl Plan {
             compared,
             output,
             schema: spec.schema.clone(),
-            left: SidePlan::new(&spec.left, keys, |key| key.left, left)?,
-            right: SidePlan::new(&spec.right, keys, |key| key.right, right)?,
+            left: SidePlan::new(&spec.left, &keys, |key| key.left, left)?,
+            right: SidePlan::new(&spec.right, &keys, |key| key.right, right)?,
         })
     }
 

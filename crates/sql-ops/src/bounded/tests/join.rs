@@ -162,8 +162,10 @@ fn not_in_sees_nulls() {
     let null = (None, None, 3);
     let left = [one, two, null];
     let run = |right: &[Row]| {
-        let spec = spec(JoinType::LeftAntiNullAware, &[key(0, false)], false, tiny());
-        joined(&spec, &left, right, 2)
+        let spec = |null_safe| spec(JoinType::LeftAntiNullAware, &[key(0, null_safe)], false, tiny());
+        let given = joined(&spec(false), &left, right, 2);
+        assert_eq!(joined(&spec(true), &left, right, 2), given, "NOT IN knows no null-safe keys");
+        given
     };
     assert_eq!(run(&[]), ["+I | 1 | 1 | NULL", "+I | 2 | 2 | NULL", "+I | 3 | NULL | NULL"]);
     assert_eq!(run(&[one]), ["+I | 2 | 2 | NULL"]);
