@@ -83,6 +83,39 @@ pub mod state {
     pub use flugs_state::*;
 }
 
+/// SQL sessions (feature `sql`).
+///
+/// ```
+/// use flugs::sql::{SqlEnvironment, registry};
+///
+/// # fn main() -> flugs::Result<()> {
+/// let mut env = SqlEnvironment::new(registry());
+/// env.register_scalar("twice", |n: i32| n * 2)?;
+/// let doubled = env.sql_query("SELECT twice(n) AS m FROM (VALUES (1), (2)) AS t(n)")?;
+/// let rows = env.collect(&doubled)?;
+/// assert_eq!(rows[1].get::<i32>("m")?, Some(4));
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "sql")]
+pub mod sql {
+    pub use flugs_sql::*;
+    pub use flugs_sql_functions::table as functions;
+    pub use flugs_sql_types as types;
+    pub use flugs_table as connector;
+
+    /// Every connector of tables and every format of this crate.
+    pub fn registry() -> flugs_table::Registry {
+        let mut registry = flugs_table::Registry::new();
+        flugs_tables::register(&mut registry);
+        flugs_files::table::register(&mut registry);
+        flugs_nexmark::table::register(&mut registry);
+        flugs_socket::table::register(&mut registry);
+        flugs_formats::columns::register(&mut registry);
+        registry
+    }
+}
+
 /// What operators of one's own are made of.
 pub mod task {
     pub use flugs_batch::{Barrier, BarrierKind, Batch, Either};

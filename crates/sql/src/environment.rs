@@ -1,13 +1,13 @@
 //! A session: what names mean, what is set, which jobs run.
 
 use crate::execute::Executed;
-use crate::failure::{Failure, rendered};
+use crate::failure::{Failure, placed, rendered, string_in};
 use crate::jobs::Jobs;
 use crate::options::SessionOptions;
 use crate::result::{SqlJob, TableResult};
 use flugs_cluster::Runtime;
 use flugs_sql_functions::FunctionRegistry;
-use flugs_sql_parser::{Piece, Statement, parse_statement, split};
+use flugs_sql_parser::{Describe, Parsed, Piece, Statement, parse_statement, split};
 use flugs_sql_plan::catalog::Catalogs;
 use flugs_sql_plan::{PlanConfig, Planner};
 use flugs_table::Registry;
@@ -112,13 +112,34 @@ impl SqlEnvironment {
     /// Runs one statement. A job is started and not waited for, unless `table.dml-sync` says so.
     pub fn execute_sql(&mut self, text: &str) -> Result<TableResult> {
         let parsed = parse_statement(text).map_err(|e| rendered(&e, text))?;
-        self.execute(parsed.statement, text)
+        self.execute_parsed(parsed, text)
     }
 
     /// Runs a piece of a script; the places of its errors are those in the whole text.
     pub fn execute_piece(&mut self, piece: &Piece<'_>, text: &str) -> Result<TableResult> {
         let parsed = piece.parse().map_err(|e| rendered(&e, text))?;
-        self.execute(parsed.statement, text)
+        self.execute_parsed(parsed, text)
+    }
+
+    fn execute_parsed(&mut self, parsed: Parsed, text: &str) -> Result<TableResult> {
+        // These statements hold strings without their places.
+        let strings = match &parsed.statement {
+            Statement::Set { key, value } => vec![value.clone(), key.clone()],
+            Statement::Reset(Some(key)) => vec![key.clone()],
+            Statement::StopJob(stop) => vec![stop.id.clone()],
+            Statement::Describe(Describe::Job(id)) => vec![id.clone()],
+            _ => Vec::new(),
+        };
+        let executed: Executed = self.run(parsed.statement);
+        executed.map_err(|e| match e {
+            Failure::Other(e) if e.kind() == flugs_types::ErrorKind::Job => {
+                match string_in(&e, &strings, &parsed.text, parsed.span) {
+                    Some(span) => rendered(&placed(e, span), text),
+                    None => e,
+                }
+            }
+            other => other.shown(text),
+        })
     }
 
     /// Runs a script. Bounded jobs are waited for one after the other, the others at the end. `each` is given the result of every

@@ -1,6 +1,6 @@
 //! Errors of statements: with a place in the text where there is one.
 
-use flugs_sql_parser::{Span, SqlError, SqlErrorKind};
+use flugs_sql_parser::{Location, Span, SqlError, SqlErrorKind};
 use flugs_types::Error;
 
 /// A mistake in the text, or anything else.
@@ -57,4 +57,21 @@ pub(crate) fn placed(e: Error, span: Span) -> SqlError {
 /// Something that makes no sense.
 pub(crate) fn semantic(message: impl Into<String>) -> SqlError {
     SqlError::new(SqlErrorKind::Semantic, message)
+}
+
+/// Where the first of these strings that an error names stands in a statement, which begins at `whole`.
+pub(crate) fn string_in(error: &Error, strings: &[String], statement: &str, whole: Span) -> Option<Span> {
+    let named = |text: &&String| error.message().contains(&format!("'{text}'"));
+    let literal = strings.iter().find(named).map(|text| format!("'{}'", text.replace('\'', "''")))?;
+    let at = statement.find(&literal)?;
+    let start = behind(whole.start, &statement[..at]);
+    Some(Span::new(start, behind(start, &literal)))
+}
+
+/// The place behind a text that begins at `from`.
+fn behind(from: Location, text: &str) -> Location {
+    text.chars().fold(from, |at, c| match c {
+        '\n' => Location { line: at.line + 1, column: 1 },
+        _ => Location { line: at.line, column: at.column + 1 },
+    })
 }

@@ -93,6 +93,58 @@ impl Output {
     }
 }
 
+/// The width of a column of a table whose rows are shown as they come.
+const FLOWING_WIDTH: usize = 20;
+
+/// Changes as rows of a table that grows as they come, as the shell shows them: cells that are too long are cut.
+pub struct Flowing {
+    format: RowFormat,
+    rows: u64,
+}
+
+impl Flowing {
+    /// Draws the header.
+    pub fn begin(result: &TableResult) -> (Self, String) {
+        let flowing = Flowing { format: result.format(), rows: 0 };
+        let names = flowing.line("op", flowing.format.names());
+        let border = flowing.border();
+        (flowing, format!("{border}\n{names}\n{border}\n"))
+    }
+
+    /// Draws changes.
+    pub fn add(&mut self, batch: &ChangeBatch) -> Result<String, Ended> {
+        let rows = self.format.text_rows(batch.rows())?;
+        self.rows += rows.len() as u64;
+        let line = |(at, row): (usize, &Vec<String>)| {
+            let op = batch.kind(at).to_string();
+            self.line(&op, row.iter().map(String::as_str)) + "\n"
+        };
+        Ok(rows.iter().enumerate().map(line).collect())
+    }
+
+    /// Draws the end.
+    pub fn end(&self) -> String {
+        format!("{}\nReceived a total of {} rows\n", self.border(), self.rows)
+    }
+
+    fn border(&self) -> String {
+        let columns = format!("{}+", "-".repeat(FLOWING_WIDTH + 2)).repeat(self.format.names().len());
+        format!("+----+{columns}")
+    }
+
+    fn line<'a>(&self, op: &str, cells: impl Iterator<Item = &'a str>) -> String {
+        let mut line = format!("| {op} |");
+        for cell in cells {
+            let cell: String = match cell.chars().nth(FLOWING_WIDTH) {
+                Some(_) => cell.chars().take(FLOWING_WIDTH - 3).chain("...".chars()).collect(),
+                None => cell.to_owned(),
+            };
+            line.push_str(&format!(" {cell:>FLOWING_WIDTH$} |"));
+        }
+        line
+    }
+}
+
 /// Rows as a table with their number below.
 pub fn table(format: &RowFormat, rows: &[Vec<String>]) -> String {
     // A single text, such as a plan, is more than a cell.

@@ -8,7 +8,7 @@ use flugs_sql::{Polled, SqlEnvironment, TableResult};
 use std::time::Duration;
 
 /// How late Ctrl-C may be seen.
-const GLANCE: Duration = Duration::from_millis(100);
+pub const GLANCE: Duration = Duration::from_millis(100);
 
 /// Runs a script. Bounded jobs are waited for one after the other, the others at the end.
 pub fn run(

@@ -26,7 +26,7 @@ impl SqlEnvironment {
         });
         let name = self.options.get("pipeline.name").unwrap_or("collect").to_owned();
         let program = Environment::new(&*name);
-        JobSettings::of(&self.options)?.apply_to_query(&program);
+        JobSettings::apply_to_query(&program);
         program.runtime(&Runtime::with_workers(workers()));
         let job = self.start(&plan, planner.config(), &program, name)?;
         Ok(TableResult::of_query(columns, append_only, self.options.zone(), handover, job))

@@ -106,7 +106,8 @@ impl SqlEnvironment {
             use FunctionKind::{Aggregate, Scalar, Table, Window};
             let known =
                 [Scalar, Aggregate, Window, Table].into_iter().flat_map(|kind| self.functions.names(kind));
-            names.extend(known);
+            // Those that begin with a dollar sign are the planner's own.
+            names.extend(known.filter(|name| !name.starts_with('$')));
             names.sort();
             names.dedup();
         }

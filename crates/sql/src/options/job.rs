@@ -74,8 +74,8 @@ impl JobSettings {
     }
 
     /// Tells a program whose rows are read by the session: they cannot be taken back, so it is never started again.
-    pub(crate) fn apply_to_query(&self, program: &Environment) {
-        program.checkpoint_options(CheckpointOptions { interval: None, ..self.checkpoints.clone() });
+    pub(crate) fn apply_to_query(program: &Environment) {
+        program.checkpoint_options(CheckpointOptions { interval: None, ..CheckpointOptions::default() });
         program.restart_strategy(RestartStrategy::None);
     }
 }

@@ -25,7 +25,7 @@ fn known(name: &str) -> Result<&'static SessionKey> {
         let settable = SESSION_KEYS.iter().filter(|key| !matches!(key.usage, KeyUse::Refused(_)));
         match nearest(name, settable.map(|key| key.spec.key)) {
             Some(near) => error.mend(format!("did you mean '{near}'?")),
-            None => error.mend("docs/sql/options.md lists them all"),
+            None => error.mend("in the shell, Tab behind SET ' lists the keys"),
         }
     })?;
     match key.usage {

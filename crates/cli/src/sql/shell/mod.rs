@@ -9,10 +9,10 @@ mod words;
 
 use super::arguments::Format;
 use super::interrupt::Interrupt;
-use super::output::{Output, table};
+use super::output::{Flowing, Output, table};
 use super::{Ended, script, shown, tell};
 use flugs_sql::parser::{Statement, split};
-use flugs_sql::{SqlEnvironment, TableResult};
+use flugs_sql::{Polled, SqlEnvironment, TableResult};
 use flugs_types::{Clock, SystemClock};
 use reedline::Signal;
 use std::io::{IsTerminal, Write};
@@ -118,7 +118,7 @@ fn show(
         session.options().get("sql-client.execution.result-mode").unwrap_or("table").to_ascii_lowercase();
     match (format, mode.as_str()) {
         (Some(format), _) => script::show(result, &mut Output::new(format), interrupt),
-        (None, "tableau") => script::show(result, &mut Output::new(Format::Table), interrupt),
+        (None, "tableau") => flow(result, interrupt),
         (None, mode) => {
             let limit = session.options().get("sql-client.execution.max-table-result.rows");
             let limit = limit.and_then(|n| n.parse::<i64>().ok()).and_then(|n| usize::try_from(n).ok());
@@ -127,6 +127,27 @@ fn show(
             write(&format!("[INFO] {rows} rows, {:.3} s.\n", took.as_secs_f64()))
         }
     }
+}
+
+/// Shows changes below each other as they come, until there are no more or the user stops them.
+fn flow(mut result: TableResult, interrupt: &Interrupt) -> Result<(), Ended> {
+    let (mut flowing, header) = Flowing::begin(&result);
+    write(&header)?;
+    loop {
+        match result.next_batch_within(script::GLANCE) {
+            Polled::Batch(batch) => write(&flowing.add(&batch)?)?,
+            Polled::Pending => {}
+            Polled::End => break,
+        }
+        if interrupt.take() {
+            result.cancel();
+            break;
+        }
+    }
+    let ended = result.wait();
+    write(&flowing.end())?;
+    ended?;
+    Ok(())
 }
 
 /// Shows a result that is there already: below the line where the screen has room for it, page by page where not.

@@ -1,0 +1,92 @@
+//! The command as a process: exit codes, and what goes where.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn flugs(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_flugs"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn parts(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+const GROUPS: &str = "SELECT a, COUNT(*) AS c FROM (VALUES (1), (2), (1)) AS t(a) GROUP BY a";
+
+#[test]
+fn each_format() {
+    let run = |format: &str, text: &str| {
+        let (code, out, err) =
+            parts(&flugs(&["sql", "--parallelism", "1", "--format", format, "-e", text], ""));
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        out
+    };
+    assert_eq!(run("json", GROUPS), "{\"a\":1,\"c\":2}\n{\"a\":2,\"c\":1}\n");
+    assert_eq!(run("csv", GROUPS), "a,c\n1,2\n2,1\n");
+    assert_eq!(
+        run("table", GROUPS),
+        "+---+---+\n| a | c |\n+---+---+\n| 1 | 2 |\n| 2 | 1 |\n+---+---+\n2 rows in set\n"
+    );
+    assert_eq!(run("table", "SELECT 1 AS a LIMIT 0"), "Empty set\n");
+    let changes = run("changelog", GROUPS);
+    let first: serde_json::Value = serde_json::from_str(changes.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["op"], &first["row"]["a"]), (&"+I".into(), &1.into()));
+}
+
+#[test]
+fn a_failing_statement_ends_the_script() {
+    let script = "SELECT 1 AS a;\nSELECT nope FROM (VALUES (1)) AS t(a);\nSELECT 2 AS b;";
+    let (code, out, err) = parts(&flugs(&["sql", "--format", "json", "-e", script], ""));
+    assert_eq!((code, out.as_str()), (Some(1), "{\"a\":1}\n"));
+    assert!(err.contains("--> line 2, column 8\n") && err.contains("  |        ^^^^\n"), "{err}");
+    let (code, out, err) = parts(&flugs(&["sql", "--format", "json", "-e", "SELECT 1 / 0 AS a"], ""));
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(err.starts_with("error: "), "{err}");
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    let wrong: [&[&str]; 5] = [
+        &["sql", "--nope"],
+        &["sqll"],
+        &["sql", "--parallelism", "0", "-e", "SELECT 1"],
+        &["sql", "-D", "table.exec.state.tll=1", "-e", "SELECT 1"],
+        &["sql", "-e", "SELECT 1", "-f", "x.sql"],
+    ];
+    for arguments in wrong {
+        let (code, out, err) = parts(&flugs(arguments, ""));
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(!err.is_empty());
+    }
+}
+
+#[test]
+fn scripts_come_from_files_and_from_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let init = folder.path().join("init.sql");
+    std::fs::write(&init, "CREATE VIEW v AS SELECT 7 AS a;").unwrap();
+    let init = init.to_str().unwrap();
+    let (code, out, _) =
+        parts(&flugs(&["sql", "-i", init, "--format", "json"], "SELECT * FROM v; QUIT; SELECT 1;"));
+    assert_eq!((code, out.as_str()), (Some(0), "{\"a\":7}\n"));
+    let (code, out, err) = parts(&flugs(&["sql", "-f", "/nowhere/x.sql"], ""));
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(err.contains("/nowhere/x.sql"), "{err}");
+}
+
+#[test]
+fn warnings_are_no_results() {
+    let script = "SET 'pipeline.object-reuse' = 'true'; SELECT 1 AS a;";
+    let (code, out, err) = parts(&flugs(&["sql", "--format", "json", "-e", script], ""));
+    assert_eq!((code, out.as_str()), (Some(0), "{\"a\":1}\n"));
+    assert!(err.starts_with("warning: option 'pipeline.object-reuse' has no effect"), "{err}");
+}
