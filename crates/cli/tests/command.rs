@@ -1,5 +1,7 @@
 //! The command as a process: exit codes, and what goes where.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is that of a test")]
+
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 

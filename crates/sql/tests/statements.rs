@@ -1,5 +1,7 @@
 //! Statements other than queries, and the session as a library.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is that of a test")]
+
 use flugs_sql::{Folded, Polled, SqlEnvironment, TableResult};
 use flugs_table::Registry;
 use flugs_types::Result;

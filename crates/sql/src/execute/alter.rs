@@ -6,8 +6,7 @@ use crate::failure::{Outcome, placed, semantic};
 use crate::result::TableResult;
 use flugs_sql_parser::{
     AddOrModify, AlterCatalog, AlterDatabase, AlterFunction, AlterTable, AlterTableAction, AlterView,
-    AlterViewAction, CatalogAction, ColumnPosition, CreateView, Ident, Name, Query, Span, SqlError,
-    SqlErrorKind, TableSpec,
+    AlterViewAction, ColumnPosition, CreateView, Ident, Name, Query, Span, SqlError, SqlErrorKind, TableSpec,
 };
 use flugs_sql_plan::Planner;
 use flugs_sql_plan::catalog::{CatalogObject, CatalogTable, ColumnKind, ObjectPath};
@@ -97,9 +96,6 @@ impl SqlEnvironment {
 
     pub(super) fn alter_catalog(&mut self, alter: AlterCatalog) -> Executed {
         self.catalogs.catalog(&alter.name.value).map_err(|e| placed(e, alter.name.span))?;
-        let _ = match alter.action {
-            CatalogAction::Comment(_) | CatalogAction::SetOptions(_) | CatalogAction::ResetOptions(_) => (),
-        };
         Err(SqlError::unsupported("a catalog in memory has nothing to be altered").at(alter.name.span).into())
     }
 

@@ -93,10 +93,8 @@ impl Viewer {
                 let wait = if self.result.is_some() { Duration::ZERO } else { left.max(SLICE) };
                 if event::poll(wait)? {
                     match event::read()? {
-                        Event::Key(key) if key.kind != KeyEventKind::Release => {
-                            if self.leaves(key, height) {
-                                return Ok(());
-                            }
+                        Event::Key(key) if key.kind != KeyEventKind::Release && self.leaves(key, height) => {
+                            return Ok(());
                         }
                         _ => {}
                     }
