@@ -6,14 +6,16 @@ use crate::convert::{Converter, concatenated, localized, unique};
 use crate::error::{PlanResult, lower, planning, semantic, unsupported};
 use crate::plan::{JoinKind, LookupSpec, NodeId, Op, PlanField};
 use datafusion_expr::logical_plan::TableScan;
+use datafusion_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion_expr::utils::conjunction;
-use datafusion_expr::{Expr, JoinType, LogicalPlan};
+use datafusion_expr::{Expr, ExprSchemable, JoinType, LogicalPlan, Operator};
 use flugs_sql_types::{TimeKind, to_schema};
 use flugs_table::TableContext;
 use std::sync::Arc;
 
 impl Converter<'_> {
     pub(super) fn temporal(&mut self, node: &TemporalJoinNode) -> PlanResult<NodeId> {
+        let node = &in_common_types(node).map_err(planning)?;
         let kind = match node.join_type {
             JoinType::Left => JoinKind::Left,
             _ => JoinKind::Inner,
@@ -150,6 +152,18 @@ impl Converter<'_> {
         let output: Vec<usize> = (0..width).chain(visible.iter().flatten().map(|p| added + p)).collect();
         self.select(joined, &output).map(Some)
     }
+}
+
+/// The same with both sides of each equality in the type that they are compared in: DataFusion sees to this for its own joins
+/// alone.
+fn in_common_types(node: &TemporalJoinNode) -> datafusion_common::Result<TemporalJoinNode> {
+    let (left, right) = (node.left.schema(), node.right.schema());
+    let on = node.on.iter().map(|(l, r)| {
+        let types = (l.get_type(left)?, r.get_type(right)?);
+        let (l_type, r_type) = BinaryTypeCoercer::new(&types.0, &Operator::Eq, &types.1).get_input_types()?;
+        Ok((l.clone().cast_to(&l_type, left)?, r.clone().cast_to(&r_type, right)?))
+    });
+    Ok(TemporalJoinNode { on: on.collect::<datafusion_common::Result<_>>()?, ..node.clone() })
 }
 
 /// The scan below renamings, choices of columns and filters, and what is above it, from the top.

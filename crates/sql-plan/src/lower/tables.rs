@@ -2,8 +2,11 @@
 
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
-use crate::plan::{Node, ScanOp, SinkOp};
+use crate::plan::{Node, PlanField, ScanOp, SinkOp};
 use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
+use datafusion_common::Column;
+use datafusion_expr::Expr;
 use flugs_batch::ChangeBatch;
 use flugs_connector::{
     CollectionSource, Committable, Delivery, EnumeratorContext, ReaderContext, Sink, SinkWriter, Source,
@@ -13,6 +16,7 @@ use flugs_graph::NodeKind;
 use flugs_sql_ops::bridge::{
     Rebatch, RowtimeCheck, RowtimeSpec, Unbatch, WatermarkFaults, watermark_strategy,
 };
+use flugs_sql_ops::calc::{Calc, CalcSpec};
 use flugs_sql_ops::changelog::DropUpdateBefore;
 use flugs_table::{ChangelogMode, ScanRequest};
 use flugs_task::{OnMalformed, OneInput, SinkOperator, SourceNode, WatermarkStrategy};
@@ -138,6 +142,34 @@ impl Lowering<'_> {
         Ok(vec![self.source("Values", &format!("values:{}", node.digest), 1, factory)?])
     }
 
+    /// The rows under the names of the table's columns.
+    fn named(&mut self, from: &Node, origins: Vec<Origin>, sink: &Node, uid: &str) -> Result<Vec<Origin>> {
+        let same = from.fields.iter().zip(&sink.fields).all(|(a, b)| a.name() == b.name());
+        if same {
+            return Ok(origins);
+        }
+        // Whether a value is NULL is what the query says.
+        let fields =
+            from.fields.iter().zip(&sink.fields).map(|(from, to)| {
+                Arc::new(to.field.as_ref().clone().with_nullable(from.field.is_nullable()))
+            });
+        let column = |f: &PlanField| Expr::Column(Column::new_unqualified(f.name()));
+        let spec = CalcSpec {
+            filter: None,
+            projections: from
+                .fields
+                .iter()
+                .map(|f| self.expr(&column(f), &from.fields))
+                .collect::<Result<_>>()?,
+            schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+        };
+        let parallelism = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
+        let calc = self.graph_node("Calc", NodeKind::Operator, &format!("{uid}:names"), parallelism, false);
+        let calc = self.builder.node(calc, Arc::new(OneInput::new(move || Calc::new(spec.clone()))));
+        self.connect(from, &origins, calc, 0, parallelism, &Exchange::Direct)?;
+        Ok(vec![Origin { node: calc, output: 0, parallelism }])
+    }
+
     /// The late rows of an operator: its first side output.
     pub(super) fn late_rows(&mut self, node: &Node) -> Result<Vec<Origin>> {
         let mut origins = Vec::new();
@@ -173,6 +205,7 @@ impl Lowering<'_> {
             self.connect(&from, &origins, drop, 0, parallelism, &Exchange::Direct)?;
             origins = vec![Origin { node: drop, output: 0, parallelism }];
         }
+        let origins = self.named(&from, origins, node, &uid)?;
         let exchange = match (changes.is_append(), sink.primary_key.is_empty()) {
             _ if wanted == 1 => Exchange::Single,
             // Changes of one key are written by one writer.
