@@ -118,8 +118,9 @@ pub struct HashJoinSpec {
 
 /// Functions over the rows around each row of a bounded input, which is partitioned by the keys.
 ///
-/// Rows come by the bytes of their keys and then in order. Each partition is in memory as a whole while it is evaluated, however many
-/// there are; a [`BoundedRankSpec`] without end numbers the rows of partitions of any size.
+/// Rows come by the bytes of their keys and then in order. A partition that is larger than the memory goes to files, where all functions are
+/// `ROW_NUMBER`, `RANK`, `DENSE_RANK`, or aggregates over frames from the partition's first row up to the current row or the last one;
+/// with others each partition is in memory as a whole while it is evaluated.
 #[derive(Debug, Clone)]
 pub struct BoundedOverSpec {
     /// The columns of the input.

@@ -79,6 +79,45 @@ fn expected_over(rows: &[Row]) -> Vec<String> {
     lines
 }
 
+/// Functions that need not have all rows of a partition at hand.
+fn streamed_spec() -> BoundedOverSpec {
+    let call =
+        |function, frame| OverCall { function, arguments: vec![], distinct: false, filter: None, frame };
+    let sum =
+        |frame| OverCall { arguments: vec![2], ..call(WindowKind::Aggregate(AggregateKind::Sum), frame) };
+    let rows = Frame { unit: FrameUnit::Rows, ..Frame::DEFAULT };
+    BoundedOverSpec {
+        calls: vec![
+            sum(Frame::DEFAULT),
+            call(WindowKind::Rank, Frame::DEFAULT),
+            sum(rows),
+            call(WindowKind::DenseRank, Frame::DEFAULT),
+            sum(Frame::PARTITION),
+        ],
+        output: schema(&format!(
+            "{SCHEMA}, peers BIGINT, rank BIGINT NOT NULL, rows BIGINT, dense BIGINT NOT NULL, all BIGINT"
+        )),
+        ..over_spec()
+    }
+}
+
+fn expected_streamed(rows: &[Row]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for rows in by_key(rows).into_values() {
+        let sum = |rows: &mut dyn Iterator<Item = &Row>| rows.map(|row| row.2).sum::<i64>();
+        let all = sum(&mut rows.iter());
+        for (at, row) in rows.iter().enumerate() {
+            let peers = sum(&mut rows.iter().filter(|other| other.1 <= row.1));
+            let mut earlier: Vec<i64> = rows.iter().map(|other| other.1).filter(|t| *t < row.1).collect();
+            let rank = earlier.len() + 1;
+            earlier.dedup();
+            let (through, dense) = (sum(&mut rows[..=at].iter()), earlier.len() + 1);
+            lines.push(format!("+I | {} | {peers} | {rank} | {through} | {dense} | {all}", line(row)));
+        }
+    }
+    lines
+}
+
 fn rank_spec(kind: RankKind, rank_start: u64, rank_end: u64) -> BoundedRankSpec {
     BoundedRankSpec {
         input: schema(SCHEMA),
@@ -145,6 +184,8 @@ proptest! {
     #[test]
     fn functions_over_rows(rows in rows(300), size in 1usize..80) {
         prop_assert_eq!(given(|| BoundedOver::new(over_spec()), &input(&rows, size)), expected_over(&rows));
+        let streamed = given(|| BoundedOver::new(streamed_spec()), &input(&rows, size));
+        prop_assert_eq!(streamed, expected_streamed(&rows));
     }
 
     #[test]
@@ -222,6 +263,14 @@ fn a_partition_of_many_rows_and_many_partitions() {
     assert_eq!(given.len(), 14_000);
     assert!(given.contains(&"+I | huge | 13998 | 8 | 7000 | 28000 | 8 | 7000".to_owned()));
     assert!(given.contains(&"+I | 00003 | 15 | 5 | 2 | 8 | 5 | 2".to_owned()));
+}
+
+#[test]
+fn large_partitions_go_to_files() {
+    let row = |n: i64| (Some(["a", "b", "huge", "z"][n as usize % 4].to_owned()), n * n % 3001 / 3, n % 10);
+    let rows: Vec<Row> = (0..6_000).map(|n| if n % 3 == 0 { row(n) } else { row(2 + 4 * n) }).collect();
+    let given = given(|| BoundedOver::new(streamed_spec()), &input(&rows, 1000));
+    assert_eq!(given, expected_streamed(&rows));
 }
 
 #[test]
