@@ -219,8 +219,12 @@ fn needs_before(plan: &Plan, id: NodeId, at: usize, own: bool) -> bool {
         Op::Union | Op::LookupJoin { .. } | Op::Correlate { .. } => own,
         Op::Normalize { .. } | Op::DropUpdateBefore => false,
         Op::Join { keys, .. } => {
-            let in_key = |c: &usize| keys.iter().any(|(l, r, _)| if at == 0 { l == c } else { r == c });
-            !input.keys.iter().any(|key| key.iter().all(in_key))
+            // A key that is less than the join's stays while a column of the join's changes: the old row is then elsewhere.
+            let own_side: Vec<usize> = keys.iter().map(|(l, r, _)| if at == 0 { *l } else { *r }).collect();
+            let is_key = |key: &Vec<usize>| {
+                key.iter().all(|c| own_side.contains(c)) && own_side.iter().all(|c| key.contains(c))
+            };
+            !input.keys.iter().any(is_key)
         }
         Op::TemporalJoin { .. } => at == 0 && own,
         _ => true,

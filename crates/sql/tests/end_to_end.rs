@@ -1,5 +1,7 @@
 //! Whole scripts, from text to rows.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use flugs_sql::{Folded, SqlEnvironment};
 use flugs_sql_plan::RuntimeMode;
@@ -26,7 +28,8 @@ fn rows(env: &mut SqlEnvironment, script: &str) -> Vec<String> {
         lines.clear();
         let Some(rows) = folded.rows()? else { return Ok(()) };
         let options = FormatOptions::new().with_null("NULL");
-        let columns: Vec<_> = rows.columns().iter().map(|c| ArrayFormatter::try_new(c, &options).unwrap()).collect();
+        let columns: Vec<_> =
+            rows.columns().iter().map(|c| ArrayFormatter::try_new(c, &options).unwrap()).collect();
         for row in 0..rows.num_rows() {
             lines.push(columns.iter().map(|c| c.value(row).to_string()).collect::<Vec<_>>().join("|"));
         }
@@ -41,7 +44,10 @@ fn constants() {
     let mut env = environment();
     assert_eq!(rows(&mut env, "SELECT 1, 'a', 1 + 2 * 3, CAST('7' AS BIGINT)"), ["1|a|7|7"]);
     assert_eq!(
-        rows(&mut env, "SELECT a, COUNT(*), SUM(b) FROM (VALUES (1, 10), (2, 20), (1, 5)) AS t(a, b) GROUP BY a"),
+        rows(
+            &mut env,
+            "SELECT a, COUNT(*), SUM(b) FROM (VALUES (1, 10), (2, 20), (1, 5)) AS t(a, b) GROUP BY a"
+        ),
         ["1|2|15", "2|1|20"]
     );
 }
