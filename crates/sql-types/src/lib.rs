@@ -1,7 +1,7 @@
 //! The types of SQL, as Flink has them, and how they stand in Arrow columns.
 //!
 //! [`SqlType`] is a logical type with its nullability; it displays as Flink writes it (`ROW<`id` BIGINT NOT NULL>`).
-//! [`SqlType::to_arrow`] gives the column type, [`to_field`] a field that also remembers what Arrow cannot say (the length
+//! [`LogicalType::to_arrow`] gives the column type, [`to_field`] a field that also remembers what Arrow cannot say (the length
 //! of a `VARCHAR`, the precision of a `TIMESTAMP`, that a map is a multiset) in its metadata, and [`from_field`] reads both back.
 
 mod aggregate;
