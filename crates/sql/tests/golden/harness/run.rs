@@ -1,0 +1,323 @@
+//! Ways to run a script: all its statements, the last of which is a query.
+
+use crate::harness::table::{Gate, InputTable, RowTables};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use flugs_api::Environment;
+use flugs_batch::{Batch, ChangeBatch, Records};
+use flugs_checkpoint::MemoryStore;
+use flugs_cluster::{Restore, Runtime};
+use flugs_connector::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
+use flugs_graph::{Edge, Node, NodeId};
+use flugs_sql_functions::FunctionRegistry;
+use flugs_sql_parser::{Query, SqlError, Statement, split};
+use flugs_sql_plan::catalog::{CatalogObject, Catalogs};
+use flugs_sql_plan::plan::Plan;
+use flugs_sql_plan::{JobBuilder, PlanConfig, Planner, RuntimeMode, lower};
+use flugs_table::{ChangelogMode, Registry, TableSink};
+use flugs_task::{EdgeFactory, NodeFactory};
+use flugs_types::{CheckpointId, Error, Result, RowKind};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How a script is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    /// Streaming or batch.
+    pub mode: RuntimeMode,
+    /// Subtasks.
+    pub parallelism: u32,
+    /// Rows of a batch of a source.
+    pub batch_rows: usize,
+    /// A stop with a savepoint at half of the rows, and then this parallelism.
+    pub resume: Option<u32>,
+}
+
+/// What a run gives.
+pub struct Outcome {
+    /// The rows of the table that the result is, sorted.
+    pub rows: Vec<String>,
+    /// All changes in order.
+    pub changes: Vec<(RowKind, String)>,
+    /// How many of them came before the stop, where the job was stopped and went on.
+    pub stopped: Option<usize>,
+}
+
+struct Program<'e>(&'e Environment);
+
+impl JobBuilder for Program<'_> {
+    fn node(&mut self, node: Node, factory: Arc<dyn NodeFactory>) -> NodeId {
+        self.0.add_node(node, factory)
+    }
+
+    fn edge(&mut self, edge: Edge, factory: Arc<dyn EdgeFactory>) {
+        self.0.add_edge(edge, factory);
+    }
+}
+
+#[derive(Default)]
+struct Written {
+    /// Of checkpoints that are not complete, by the id of the commit.
+    staged: BTreeMap<u64, Vec<ChangeBatch>>,
+    committed: Vec<ChangeBatch>,
+}
+
+/// A sink that shows what a checkpoint covers, once.
+#[derive(Clone, Default)]
+struct Collected(Arc<Mutex<Written>>);
+
+impl TableSink for Collected {
+    fn changelog_mode(&self, query: ChangelogMode) -> ChangelogMode {
+        match query {
+            ChangelogMode::Append => ChangelogMode::Append,
+            _ => ChangelogMode::Retract,
+        }
+    }
+
+    fn parallelism(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    fn sink(&self, _: bool) -> Result<Box<dyn Sink<Item = ChangeBatch>>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Sink for Collected {
+    type Item = ChangeBatch;
+
+    fn delivery(&self) -> Delivery {
+        Delivery::ExactlyOnce
+    }
+
+    fn writer(&self, _: WriterContext, _: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<ChangeBatch>>> {
+        Ok(Box::new(Writer { written: self.0.clone(), open: Vec::new() }))
+    }
+}
+
+struct Writer {
+    written: Arc<Mutex<Written>>,
+    /// Since the last barrier.
+    open: Vec<ChangeBatch>,
+}
+
+impl SinkWriter<ChangeBatch> for Writer {
+    fn write(&mut self, rows: Records<ChangeBatch>) -> Result<()> {
+        self.open.extend(rows.values);
+        Ok(())
+    }
+
+    fn prepare(&mut self, _: CheckpointId, _: bool) -> Result<Prepared> {
+        let mut written = self.written.lock().expect("written");
+        let id = written.staged.last_key_value().map_or(0, |(id, _)| id + 1);
+        written.staged.insert(id, std::mem::take(&mut self.open));
+        Ok(Prepared { committables: vec![Committable(id.to_be_bytes().to_vec())], state: Vec::new() })
+    }
+
+    fn commit(&mut self, committables: Vec<Committable>) -> Result<()> {
+        let mut written = self.written.lock().expect("written");
+        for Committable(id) in committables {
+            let id = u64::from_be_bytes(id.try_into().map_err(|_| Error::bug("an id of a commit"))?);
+            // A second commit of one id finds it empty.
+            if let Some(batches) = written.staged.get_mut(&id).map(std::mem::take) {
+                written.committed.extend(batches);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A session over tables from text.
+pub struct Session {
+    catalogs: Catalogs,
+    functions: Arc<FunctionRegistry>,
+    registry: Arc<Registry>,
+    config: PlanConfig,
+    gate: Arc<Gate>,
+    runtime: Runtime,
+    way: Way,
+}
+
+impl Session {
+    /// A session with these tables.
+    pub fn new(tables: &[InputTable], zone: &str, way: Way, runtime: &Runtime) -> Self {
+        let gate = Arc::new(Gate::default());
+        let named: BTreeMap<_, _> = tables.iter().map(|t| (t.name.clone(), t.clone())).collect();
+        let mut registry = Registry::new();
+        flugs_tables::register(&mut registry);
+        flugs_files::table::register(&mut registry);
+        flugs_formats::columns::register(&mut registry);
+        let tables = Arc::new(Mutex::new(named));
+        registry.add_connector(RowTables { tables, batch_rows: way.batch_rows, gate: gate.clone() });
+        let config = PlanConfig {
+            mode: way.mode,
+            parallelism: way.parallelism,
+            time_zone: zone.to_owned(),
+            ..PlanConfig::default()
+        };
+        Session {
+            catalogs: Catalogs::default(),
+            functions: Arc::new(FunctionRegistry::builtin()),
+            registry: Arc::new(registry),
+            config,
+            gate,
+            runtime: runtime.clone(),
+            way,
+        }
+    }
+
+    fn planner(&self, parallelism: u32) -> Planner {
+        let config = PlanConfig { parallelism, ..self.config.clone() };
+        Planner::new(Arc::new(self.catalogs.clone()), self.functions.clone(), self.registry.clone(), config)
+    }
+
+    /// Runs all statements; gives the result of the last one, a query.
+    pub fn run(&mut self, script: &str) -> Result<Outcome> {
+        let mut outcome = Outcome { rows: Vec::new(), changes: Vec::new(), stopped: None };
+        for piece in split(script) {
+            let parsed = piece.parse().map_err(|e| e.into_error(script))?;
+            if let Some(rows) = self.statement(parsed.statement, script)? {
+                outcome = rows;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn statement(&mut self, statement: Statement, script: &str) -> Result<Option<Outcome>> {
+        let planner = self.planner(self.way.parallelism);
+        let shown = |e: SqlError| e.into_error(script);
+        match statement {
+            Statement::CreateTable(create) => {
+                let path = planner.path(&create.name).map_err(shown)?;
+                let table = planner.declared_table(&create).map_err(shown)?;
+                self.catalogs.create_object(path, CatalogObject::Table(table), create.temporary, false)?;
+            }
+            Statement::CreateView(create) => {
+                let path = planner.path(&create.name).map_err(shown)?;
+                let view = planner.declared_view(&create).map_err(shown)?;
+                self.catalogs.create_object(
+                    path,
+                    CatalogObject::View(view),
+                    create.temporary,
+                    create.or_replace,
+                )?;
+            }
+            Statement::Insert(insert) => {
+                let plan = planner.inserts(&[insert]).map_err(shown)?;
+                self.program(&plan, self.way.parallelism)?.execute()?;
+            }
+            Statement::StatementSet(inserts) => {
+                let plan = planner.inserts(&inserts).map_err(shown)?;
+                self.program(&plan, self.way.parallelism)?.execute()?;
+            }
+            Statement::Query(query) => return self.query(&query, script).map(Some),
+            _ => return Err(Error::job("the harness has no such statement")),
+        }
+        Ok(None)
+    }
+
+    fn program(&self, plan: &Plan, parallelism: u32) -> Result<Environment> {
+        let program = Environment::new("golden");
+        program.set_parallelism(parallelism).runtime(&self.runtime).checkpoint_interval(None);
+        program.restart_strategy(flugs_cluster::RestartStrategy::None);
+        let config = PlanConfig { parallelism, ..self.config.clone() };
+        lower(plan, &config, &mut Program(&program))?;
+        Ok(program)
+    }
+
+    fn planned(
+        &self,
+        query: &Query,
+        script: &str,
+        parallelism: u32,
+        into: &Collected,
+    ) -> Result<Environment> {
+        let planner = self.planner(parallelism);
+        let plan = planner.query(query, Arc::new(into.clone())).map_err(|e| e.into_error(script))?;
+        self.program(&plan, parallelism)
+    }
+
+    fn query(&self, query: &Query, script: &str) -> Result<Outcome> {
+        let written = Collected::default();
+        self.gate.scans.store(0, Ordering::SeqCst);
+        let program = self.planned(query, script, self.way.parallelism, &written)?;
+        let Some(resumed) = self.way.resume.filter(|_| self.gate.scans.load(Ordering::SeqCst) > 0) else {
+            program.execute()?;
+            return outcome(&written, None);
+        };
+        let store = Arc::new(MemoryStore::default());
+        program.checkpoint_store(store.clone());
+        self.gate.held.store(0, Ordering::SeqCst);
+        self.gate.closed.store(true, Ordering::SeqCst);
+        let job = program.execute_async()?;
+        let scans = self.gate.scans.load(Ordering::SeqCst);
+        for _ in 0..5000 {
+            if self.gate.held.load(Ordering::SeqCst) >= scans || job.status().is_terminal() {
+                break;
+            }
+            job.wait_until(Duration::from_millis(1), |_| false);
+        }
+        let savepoint = job.stop_with_savepoint(false).wait();
+        job.wait()?;
+        let savepoint = savepoint?;
+        let before = written.0.lock().expect("written").committed.iter().map(Batch::len).sum();
+        self.gate.closed.store(false, Ordering::SeqCst);
+        let program = self.planned(query, script, resumed, &written)?;
+        program.checkpoint_store(store).restore(Restore::Path(savepoint));
+        program.execute()?;
+        outcome(&written, Some(before))
+    }
+}
+
+/// Runs a script over tables; a panic is a failure as any other.
+pub fn attempt(
+    tables: &[InputTable],
+    zone: &str,
+    way: Way,
+    script: &str,
+    runtime: &Runtime,
+) -> std::result::Result<Outcome, String> {
+    let run = || Session::new(tables, zone, way, runtime).run(script).map_err(|e| e.to_string());
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|_| Err("PANIC".to_owned()))
+}
+
+/// The rows of a batch as text.
+pub fn text(batch: &ChangeBatch) -> Result<Vec<(RowKind, String)>> {
+    let shown = |e| Error::job("a row cannot be shown").caused_by(e);
+    let time = Some("%Y-%m-%d %H:%M:%S%.f");
+    let options = FormatOptions::new()
+        .with_null("NULL")
+        .with_timestamp_format(time)
+        .with_timestamp_tz_format(time)
+        .with_time_format(Some("%H:%M:%S%.f"));
+    let columns = batch.rows().columns().iter().map(|c| ArrayFormatter::try_new(c, &options).map_err(shown));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut lines = Vec::new();
+    for row in 0..batch.len() {
+        let mut values = Vec::new();
+        for column in &columns {
+            let value = column.value(row).try_to_string().map_err(shown)?;
+            values.push(value.trim().to_owned());
+        }
+        lines.push((batch.kind(row), values.join(" | ")));
+    }
+    Ok(lines)
+}
+
+fn outcome(written: &Collected, stopped: Option<usize>) -> Result<Outcome> {
+    let mut changes = Vec::new();
+    for batch in written.0.lock().expect("written").committed.iter() {
+        changes.extend(text(batch)?);
+    }
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    for (kind, row) in &changes {
+        let count = counts.entry(row).or_default();
+        *count += if kind.is_addition() { 1 } else { -1 };
+        if *count < 0 {
+            return Err(Error::bug(format!("a row was taken back before it was given: {row}")));
+        }
+    }
+    let rows = counts.iter().flat_map(|(row, count)| std::iter::repeat_n((*row).to_owned(), *count as usize));
+    Ok(Outcome { rows: rows.collect(), changes, stopped })
+}
