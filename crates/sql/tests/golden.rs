@@ -80,6 +80,7 @@ struct Tally {
     known: Vec<String>,
     failed: Vec<String>,
     surprises: Vec<String>,
+    shown: Vec<String>,
 }
 
 /// `FLUGS_GOLDEN` takes the cases whose names contain it; `FLUGS_GOLDEN_SHOW` prints the changes of all results;
@@ -113,7 +114,11 @@ fn check(case: &Case, runtime: &Runtime, tally: &Mutex<Tally>) {
             for (at, (kind, row)) in found.changes.iter().enumerate() {
                 let life =
                     if found.stopped.is_some_and(|before| at >= before) { "after the stop" } else { "" };
-                println!("{} [{name}] {kind} | {row} {life}", case.name);
+                tally
+                    .lock()
+                    .expect("the tally")
+                    .shown
+                    .push(format!("{} [{name}] {kind} | {row} {life}", case.name));
             }
         }
         let verdict = judge(case, way, result);
@@ -158,6 +163,7 @@ fn corpus() {
     let mut tally = tally.into_inner().expect("the tally");
     tally.known.sort();
     tally.failed.sort();
+    tally.shown.iter().for_each(|line| println!("{line}"));
     println!("{} cases", cases.len());
     for (name, _) in ways() {
         let count = |of: &BTreeMap<&str, usize>| of.get(name).copied().unwrap_or_default();

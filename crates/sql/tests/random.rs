@@ -281,6 +281,18 @@ impl Rel {
     }
 }
 
+/// Rows, or an error.
+type Found = Result<Vec<String>, String>;
+
+/// How a trial went.
+enum Verdict {
+    /// Equal, or changes that make no sense.
+    Fine,
+    /// Refused, both times with this error.
+    Refused(String),
+    Wrong(String),
+}
+
 /// A query with its tables and the way in which it is run.
 #[derive(Debug, Clone)]
 struct Trial {
@@ -330,7 +342,7 @@ impl Trial {
     }
 
     /// What the stream and the tables at rest give. None where the changes make no sense.
-    fn run(&self, runtime: &Runtime) -> Option<(Result<Vec<String>, String>, Result<Vec<String>, String>)> {
+    fn run(&self, runtime: &Runtime) -> Option<(Found, Found)> {
         let run = |tables: &[InputTable], way: Way| {
             let declared = tables.iter().map(InputTable::declaration).collect::<Vec<_>>().join(";\n");
             let script = format!("{declared};\n{}", self.query.sql());
@@ -345,17 +357,27 @@ impl Trial {
         Some((run(&self.inputs(false)?, self.way), at_rest))
     }
 
+    fn verdict(&self, runtime: &Runtime) -> Verdict {
+        match self.run(runtime) {
+            None => Verdict::Fine,
+            Some((Ok(stream), Ok(rest))) if stream == rest => Verdict::Fine,
+            Some((Ok(stream), Ok(rest))) => {
+                Verdict::Wrong(format!("as a stream\n{}\nat rest\n{}", stream.join("\n"), rest.join("\n")))
+            }
+            // A bug is one both times.
+            Some((Err(e), Err(other)))
+                if e == other && !e.contains("PANIC") && !e.contains("internal error") =>
+            {
+                Verdict::Refused(e)
+            }
+            Some((stream, rest)) => Verdict::Wrong(format!("as a stream {stream:?}\nat rest {rest:?}")),
+        }
+    }
+
     fn fails(&self, runtime: &Runtime) -> Option<String> {
-        match self.run(runtime)? {
-            (Ok(stream), Ok(rest)) if stream == rest => None,
-            (Ok(stream), Ok(rest)) => {
-                Some(format!("as a stream\n{}\nat rest\n{}", stream.join("\n"), rest.join("\n")))
-            }
-            (Err(e), Err(other)) if e == other => {
-                // What planning refuses it refuses both times; a bug is one both times.
-                (e.contains("PANIC") || e.contains("internal error")).then_some(e)
-            }
-            (stream, rest) => Some(format!("as a stream {stream:?}\nat rest {rest:?}")),
+        match self.verdict(runtime) {
+            Verdict::Wrong(why) => Some(why),
+            _ => None,
         }
     }
 
@@ -455,15 +477,19 @@ fn a_stream_gives_what_its_table_gives() {
             std::fs::write(folder.join(format!("random_{seed}.cases")), trial.file(seed))
                 .expect("a case file");
         }
-        if trial.fails(&runtime).is_some() {
-            let small = trial.shrunk(&runtime);
-            let why = small.fails(&runtime).unwrap_or_else(|| "it fails at times".to_owned());
-            let shown = format!("seed {seed}, {:?}\n{}{why}\n", small.way, small.file(seed));
-            println!("{shown}");
-            failures.push(shown);
-            assert!(failures.len() < 8, "too many failures");
-        } else if let Some((Err(e), _)) = trial.run(&runtime).filter(|_| dump.is_some()) {
-            *refused.entry(e.lines().next().unwrap_or_default().to_owned()).or_default() += 1;
+        match trial.verdict(&runtime) {
+            Verdict::Fine => {}
+            Verdict::Refused(why) => {
+                *refused.entry(why.lines().next().unwrap_or_default().to_owned()).or_default() += 1;
+            }
+            Verdict::Wrong(_) => {
+                let small = trial.shrunk(&runtime);
+                let why = small.fails(&runtime).unwrap_or_else(|| "it fails at times".to_owned());
+                let shown = format!("seed {seed}, {:?}\n{}{why}\n", small.way, small.file(seed));
+                println!("{shown}");
+                failures.push(shown);
+                assert!(failures.len() < 8, "too many failures");
+            }
         }
     }
     refused.iter().for_each(|(why, count)| println!("{count} refused: {why}"));
