@@ -376,10 +376,7 @@ mod tests {
         );
         let kept = AggregateKind::ArrayAgg { ignore_nulls: false };
         assert_eq!(one(kept, Int.nullable()), "ARRAY<INT>");
-        assert_eq!(
-            one(AggregateKind::ArrayAgg { ignore_nulls: true }, Int.nullable()),
-            "ARRAY<INT NOT NULL>"
-        );
+        assert_eq!(one(AggregateKind::ArrayAgg { ignore_nulls: true }, Int.nullable()), "ARRAY<INT>");
         let half = vec![Fraction::new(0.5).unwrap()];
         assert_eq!(
             one(AggregateKind::Percentile { fractions: half.clone(), array: false }, Int.nullable()),
