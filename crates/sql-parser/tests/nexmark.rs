@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 fn texts() -> Vec<(String, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/nexmark");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../connectors/nexmark/queries");
     let mut texts: Vec<(String, String)> = std::fs::read_dir(folder)
         .expect("the fixtures are there")
         .map(|entry| entry.expect("a file").path())

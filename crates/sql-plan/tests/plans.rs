@@ -47,8 +47,10 @@ fn planned(script: &str) -> PlanResult<Plan> {
 }
 
 fn nexmark(query: &str) -> String {
-    let ddl = include_str!("nexmark/ddl.sql").replace("${EVENTS}", "1000").replace("${RATE}", "100000");
-    let path = format!("{}/tests/nexmark/{query}.sql", env!("CARGO_MANIFEST_DIR"));
+    let ddl = include_str!("../../connectors/nexmark/queries/ddl.sql")
+        .replace("${EVENTS}", "1000")
+        .replace("${RATE}", "100000");
+    let path = format!("{}/../connectors/nexmark/queries/{query}.sql", env!("CARGO_MANIFEST_DIR"));
     format!("{ddl}\n{}", std::fs::read_to_string(path).unwrap())
 }
 
@@ -69,7 +71,7 @@ fn nexmark_is_planned_like_this_each_time() {
         assert!((0..3).all(|_| shown() == first), "q{n} has several plans");
         text.push_str(&format!("-- q{n}\n{}\n", first.split("\n{\n").next().unwrap_or_default()));
     }
-    let path = format!("{}/tests/nexmark/plans.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/nexmark-plans.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("FLUGS_BLESS").is_some() {
         std::fs::write(&path, &text).unwrap();
     }

@@ -56,9 +56,9 @@ fn constants() {
 fn nexmark(query: &str, change: impl Fn(&mut SqlEnvironment)) -> Vec<String> {
     let mut env = environment();
     change(&mut env);
-    let ddl = include_str!("../../sql-plan/tests/nexmark/ddl.sql");
+    let ddl = include_str!("../../connectors/nexmark/queries/ddl.sql");
     rows(&mut env, &ddl.replace("${EVENTS}", "10000").replace("${RATE}", "1000"));
-    let path = format!("{}/../sql-plan/tests/nexmark/{query}.sql", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../connectors/nexmark/queries/{query}.sql", env!("CARGO_MANIFEST_DIR"));
     let script = std::fs::read_to_string(path).unwrap();
     let (declared, selected) = script.split_once("INSERT INTO sink").unwrap();
     rows(&mut env, &format!("{declared}{selected}"))

@@ -31,11 +31,11 @@ pub struct NexmarkArguments {
     mode: String,
 }
 
-const DDL: &str = include_str!("../../../sql-plan/tests/nexmark/ddl.sql");
+const DDL: &str = include_str!("../../../connectors/nexmark/queries/ddl.sql");
 
 macro_rules! queries {
     ($(($name:literal, $events:literal)),* $(,)?) => {
-        &[$(($name, $events, include_str!(concat!("../../../sql-plan/tests/nexmark/", $name, ".sql")))),*]
+        &[$(($name, $events, include_str!(concat!("../../../connectors/nexmark/queries/", $name, ".sql")))),*]
     };
 }
 

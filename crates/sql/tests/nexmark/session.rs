@@ -45,7 +45,7 @@ impl Session {
     fn script(&self, query: &str, folder: Option<&Path>) -> String {
         let stream = self.stream;
         let read = |name: &str| {
-            let path = format!("{}/../sql-plan/tests/nexmark/{name}.sql", env!("CARGO_MANIFEST_DIR"));
+            let path = format!("{}/../connectors/nexmark/queries/{name}.sql", env!("CARGO_MANIFEST_DIR"));
             std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
         };
         let rate = format!(
