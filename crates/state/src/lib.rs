@@ -8,6 +8,7 @@
 
 mod access;
 mod cell;
+mod due;
 mod evolve;
 mod handles;
 mod open;
@@ -23,6 +24,7 @@ mod timers;
 mod ttl;
 
 pub use access::KeyedAccess;
+pub use due::DueIndex;
 pub use handles::{AggregatingState, Handle, ListState, MapState, ReducingState, ValueState};
 pub use open::OpenState;
 pub use operator::{BroadcastTable, ListTable, UnionListTable};

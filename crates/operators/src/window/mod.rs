@@ -27,7 +27,6 @@ mod reached;
 mod reduce;
 mod results;
 mod session;
-mod session_ends;
 mod sessions;
 mod side_rows;
 mod sliced;

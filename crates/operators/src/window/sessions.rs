@@ -7,14 +7,13 @@
 use super::assigner::{WindowAssigner, WindowShape};
 use super::key_sessions::{Added, KeySessions};
 use super::reached::Reached;
-use super::session_ends::SessionEnds;
 use super::time_window::{TimeWindow, micros};
 use super::{LATE_RECORDS, OUTPUT_ROWS, TIME_MIN, refuse_time};
 use crate::TimeDomain;
 use crate::collector::Traffic;
 use crate::{AggregateFunction, KeySelector};
 use flugs_batch::{Barrier, Record, Records};
-use flugs_state::{KeyedTable, SnapshotTable};
+use flugs_state::{DueIndex, KeyedTable, SnapshotTable};
 use flugs_task::{Counter, OpenContext, Operator, Output, Progress};
 use flugs_types::{Error, Result, Timestamp, hash_key};
 use std::time::Duration;
@@ -29,7 +28,7 @@ const SPAN_MIN: i64 = 1_000;
 
 struct Opened<K, Acc> {
     sessions: KeyedTable<K, KeySessions<Acc>>,
-    ends: SessionEnds<K>,
+    ends: DueIndex<K>,
     reached: Reached,
     late_dropped: Counter,
 }
@@ -117,7 +116,7 @@ impl<S: KeySelector<A::In>, A: AggregateFunction, F> SessionWindowOperator<S, A,
             },
         );
         for (row, time) in sooner {
-            opened.ends.push(time, key_of.key(&values[row]));
+            opened.ends.push(time.0, key_of.key(&values[row]));
         }
         for &row in &late {
             let key = key_of.key(&values[row as usize]);
@@ -142,7 +141,8 @@ where
         let mut results = Records::new();
         let mut progress = Progress::Done;
         let mut looked_at = 0;
-        while let Some((time, key)) = opened.ends.pop_due(self.watermark) {
+        while let Some((time, key)) = opened.ends.pop_due(self.watermark.0) {
+            let time = Timestamp(time);
             let hash = hash_key(&key);
             let Some(sessions) = opened.sessions.get_mut_hashed(hash, &key).filter(|s| s.armed() == time)
             else {
@@ -153,7 +153,7 @@ where
                 results.push(result, window.max_timestamp());
             }
             match sessions.arm() {
-                Some(next) => opened.ends.push(next, key),
+                Some(next) => opened.ends.push(next.0, key),
                 None => {
                     opened.sessions.remove_hashed(hash, &key);
                 }
@@ -188,8 +188,8 @@ where
         self.watermark = reached.watermark();
         self.traffic.open(context);
         let sessions: KeyedTable<S::Key, KeySessions<A::Acc>> = context.state.keyed("window.sessions")?;
-        let mut ends = SessionEnds::new(self.gap.unwrap_or(DYNAMIC_SPAN).max(SPAN_MIN));
-        sessions.iter().for_each(|(key, of_key)| ends.push(of_key.armed(), key.clone()));
+        let mut ends = DueIndex::new(self.gap.unwrap_or(DYNAMIC_SPAN).max(SPAN_MIN));
+        sessions.iter().for_each(|(key, of_key)| ends.push(of_key.armed().0, key.clone()));
         self.opened = Some(Opened { sessions, ends, reached, late_dropped: context.counter(LATE_RECORDS) });
         Ok(())
     }

@@ -11,7 +11,7 @@ use datafusion_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder, TableSou
 use datafusion_optimizer::simplify_expressions::ExprSimplifier;
 use flugs_connector::Boundedness;
 use flugs_sql_types::to_field;
-use flugs_table::{ChangelogMode, Options, ScanRequest, TableContext, TableScan, TableSource};
+use flugs_table::{ChangelogMode, Options, ScanRequest, TableContext, TableFactory, TableScan, TableSource};
 use std::sync::Arc;
 
 /// A catalog's table as a table of DataFusion's.
@@ -100,6 +100,18 @@ impl Binder {
         if let TableKind::Inline(source) = &table.kind {
             return Ok(source.clone());
         }
+        let made = self.connected(path, table, options, |factory, context| factory.source(context))?;
+        Ok(made.into())
+    }
+
+    /// What the table's connector makes of it, once its options are known to be right.
+    pub(crate) fn connected<T>(
+        &self,
+        path: &ObjectPath,
+        table: &CatalogTable,
+        options: &Options,
+        make: impl FnOnce(&dyn TableFactory, TableContext<'_>) -> flugs_types::Result<T>,
+    ) -> PlanResult<T> {
         let connector = options.get("connector").ok_or_else(|| {
             semantic(format!("table '{path}' has no connector"))
                 .help("add 'connector' = '...' to its WITH options")
@@ -109,7 +121,7 @@ impl Binder {
         let context = TableContext { name: &name, schema: &schema, options, registry: &self.registry };
         let factory = self.registry.connector(connector).map_err(lower)?;
         options::check(&self.registry, factory.as_ref(), options, &name)?;
-        Ok(factory.source(context).map_err(lower)?.into())
+        make(factory.as_ref(), context).map_err(lower)
     }
 
     /// The plan of a table.

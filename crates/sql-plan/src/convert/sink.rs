@@ -10,7 +10,7 @@ use datafusion_expr::Expr;
 use datafusion_expr::expr::ScalarFunction;
 use flugs_sql_functions::cast::{Implicit, implicit_cast};
 use flugs_sql_types::{SqlType, from_field, to_field};
-use flugs_table::{ChangelogMode, Options, TableContext, TableSink};
+use flugs_table::{ChangelogMode, Options, TableSink};
 use std::sync::Arc;
 
 /// Where a query's rows go.
@@ -41,16 +41,7 @@ pub(crate) fn table_sink(
     table: &CatalogTable,
     options: &Options,
 ) -> PlanResult<Arc<dyn TableSink>> {
-    let connector = options.get("connector").ok_or_else(|| {
-        semantic(format!("table '{path}' has no connector"))
-            .help("add 'connector' = '...' to its WITH options")
-    })?;
-    let name = path.to_string();
-    let schema = table.physical();
-    let context = TableContext { name: &name, schema: &schema, options, registry: &binder.registry };
-    let factory = binder.registry.connector(connector).map_err(lower)?;
-    crate::bind::options::check(&binder.registry, factory.as_ref(), options, &name)?;
-    Ok(factory.sink(context).map_err(lower)?.into())
+    Ok(binder.connected(path, table, options, |factory, context| factory.sink(context))?.into())
 }
 
 impl Converter<'_> {

@@ -2,7 +2,6 @@
 
 mod aggregate;
 mod assign;
-mod ends;
 mod sessions;
 mod state;
 

@@ -1,6 +1,5 @@
 //! The sessions of all keys.
 
-use super::ends::SessionEnds;
 use super::sessions::{Gather, KeySessions, Place};
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::window::assign::TABLE_COLUMNS;
@@ -12,7 +11,7 @@ use crate::window::zone::LocalTime;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Schema, SchemaRef};
 use flugs_batch::{Batch, ChangeBatch, Data};
-use flugs_state::{KeyedTable, SnapshotTable};
+use flugs_state::{DueIndex, KeyedTable, SnapshotTable};
 use flugs_task::{OpenContext, Output};
 use flugs_types::{Error, Result, Timestamp, hash_key};
 
@@ -23,7 +22,7 @@ const SPAN_MIN_MS: i64 = 10;
 /// bounds are given as local times.
 pub(super) struct SessionState<C> {
     sessions: KeyedTable<RowBytes, KeySessions<C>>,
-    ends: SessionEnds,
+    ends: DueIndex<RowBytes>,
     pub(super) clock: WindowClock,
     late: LateRows,
     zone: LocalTime,
@@ -51,7 +50,7 @@ impl<C: Data> SessionState<C> {
         let types: Vec<_> = keys.iter().map(|key| input.field(*key).data_type().clone()).collect();
         let clock = WindowClock::open(context, LocalTime::new(None)?, time.is_processing())?;
         let sessions: KeyedTable<RowBytes, KeySessions<C>> = context.state.keyed("sessions")?;
-        let mut ends = SessionEnds::new(gap.max(SPAN_MIN_MS));
+        let mut ends = DueIndex::new(gap.max(SPAN_MIN_MS));
         sessions.iter().for_each(|(key, of_key)| ends.push(of_key.armed(), key.clone()));
         Ok(SessionState {
             sessions,
@@ -158,7 +157,7 @@ impl<C: Data> SessionState<C> {
 
     /// When the machine's clock should call.
     pub(super) fn next_tick(&self) -> Option<Timestamp> {
-        let first = self.ends.next()?;
+        let first = self.ends.first_time()?;
         self.clock.tick_for(Some(first.saturating_add(1)))
     }
 
