@@ -108,6 +108,7 @@ impl<K, V> Shard<K, V> {
     };
 
     /// How many cache lines of a chunk are fetched ahead: all, but for large entries.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     const FETCH: usize = {
         let lines = Self::STRIDE.div_ceil(LINE);
         if lines < 4 { lines } else { 4 }
