@@ -31,6 +31,10 @@
 //! the first did *not* go on, and commit that as well. Published under its own generation, the choice is the
 //! newest manifest. It also makes a restore from an explicit older checkpoint stay chosen after a crash.
 //!
+//! An owner that starts from nothing has nothing to publish: until its first checkpoint the next owner may go on from a manifest
+//! that came late, or that this owner was told to leave alone. That is right as long as it has neither committed nor removed
+//! anything by then: files that earlier owners wrote are removed only by a run that was restored.
+//!
 //! # A newest checkpoint that is gone
 //!
 //! What lies in a folder can be lost to a hand or a disk, and a manifest that is not there looks like one that never was: the

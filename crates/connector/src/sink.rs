@@ -39,8 +39,9 @@ pub trait Sink: Send + Sync + 'static {
     /// What it guarantees.
     fn delivery(&self) -> Delivery;
 
-    /// Removes what killed runs left behind and nobody will commit. Called once, before the first writer of a restored
-    /// or new job is made, with the states and committables of all subtasks of the checkpoint that is restored.
+    /// Removes what killed runs left behind and nobody will commit. Called before the first writer of a restored job is made,
+    /// with the states and committables of all subtasks of the checkpoint that is restored. It is not called where there is
+    /// nothing to restore: what lies there may belong to a checkpoint that a later run is restored from.
     fn remove_orphans(
         &self,
         context: &WriterContext,

@@ -59,7 +59,9 @@ impl<T: Record> Operator for SinkOperator<T> {
             background: context.background.clone(),
             waker: context.waker.clone(),
         };
-        if context.ident.subtask.index == 0 {
+        // A run that starts from nothing leaves no trace of that choice, so the next may go on from a checkpoint of an earlier
+        // run: what that one needs is kept until a run is restored.
+        if context.ident.subtask.index == 0 && context.state.is_restored() {
             let states: Vec<Vec<u8>> = context.state.items_of_all(WRITER)?;
             let pending: Vec<(u64, Vec<u8>)> = context.state.items_of_all(PENDING)?;
             let committables: Vec<_> = pending.into_iter().map(|(_, bytes)| Committable(bytes)).collect();

@@ -63,3 +63,35 @@ fn many_owners_one_behind_the_other() {
         assert_same(&visible(dir.path()), &NUMBERS.expected(), &format!("round {round}"));
     }
 }
+
+/// A run that starts from nothing has published nothing yet: the next goes on from the checkpoint before it, whose files, written
+/// and not yet visible, must be there.
+#[test]
+fn a_start_from_nothing_removes_nothing() {
+    let dir = TempDir::new().unwrap();
+    let slow = Numbers { rate: Some(2_000.0), ..NUMBERS };
+    let first = into_files(slow, dir.path()).execute_async().unwrap();
+    first.wait_until(Duration::from_secs(20), |report| report.checkpoints > 5);
+    first.cancel();
+    assert!(first.wait().unwrap().checkpoints > 5);
+    let hidden = || {
+        let entries = std::fs::read_dir(dir.path().join("out")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".inprogress")).collect::<std::collections::BTreeSet<_>>()
+    };
+    let left = hidden();
+    assert!(!left.is_empty(), "files are open over a barrier");
+
+    let anew = into_files(slow, dir.path());
+    anew.restore(Restore::No).checkpoint_interval(Duration::from_secs(3600));
+    let anew = anew.execute_async().unwrap();
+    anew.wait_until(Duration::from_secs(20), |_| hidden().difference(&left).next().is_some());
+    anew.cancel();
+    let _ = anew.wait();
+    assert!(hidden().is_superset(&left), "{:?}", hidden());
+
+    let report = into_files(NUMBERS, dir.path()).execute().unwrap();
+    assert!(report.restored_from.is_some());
+    assert_same(&visible(dir.path()), &NUMBERS.expected(), "after the third");
+    assert!(hidden().is_empty(), "{:?}", hidden());
+}
