@@ -193,8 +193,8 @@ fn what_stands_in_the_way_of_the_output_is_named() {
         ("checkpoints", "make it a folder"),
         ("checkpoints/departures", "a file stands where a folder is to be"),
         ("checkpoints/departures/generation", "a file stands where a folder is to be"),
-        ("hourly", "a part of it is a file"),
-        ("alerts", "a part of it is a file"),
+        ("hourly", "a file stands where a folder is to be"),
+        ("alerts", "a file stands where a folder is to be"),
     ] {
         let demo = Demo::over(&feed);
         let path = if name.is_empty() { demo.job.out() } else { demo.job.out().join(name) };
