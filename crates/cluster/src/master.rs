@@ -8,7 +8,9 @@
 //! *Preparing* claims the job's generation and finds what to restore; *Deploying* builds the tasks; both happen in
 //! the background. *Stopping* lasts until every task has gone and no manifest is being published: only then is it
 //! certain which checkpoint is the newest. Decisions are made by pure parts (the checkpoint coordinator, enumerators,
-//! the restart tracker); this file carries them out.
+//! the restart tracker); this file carries them out, `checkpoints` what concerns checkpoints.
+
+mod checkpoints;
 
 use crate::attempt::{Outcome, Run};
 use crate::deploy::{Deployment, Plan};
@@ -21,9 +23,8 @@ use crate::prepare::{Prepared, prepare};
 use crate::requests::Requests;
 use crate::restart::RestartTracker;
 use crate::runtime::Runtime;
-use crate::snapshots::{self, Header, StateFiles, Stored, Uploader};
-use flugs_batch::{Barrier, BarrierKind};
-use flugs_checkpoint::{Action, Coordinator, Event, Kind, Manifest, Subtask, catalog};
+use crate::snapshots::StateFiles;
+use flugs_checkpoint::{Coordinator, Event, Manifest, Subtask};
 use flugs_connector::EnumeratorEvent;
 use flugs_task::{Mail, Obituary, Step, SubtaskRef, Task, TaskEvent};
 use flugs_types::{Attempt, CheckpointId, Error, ErrorKind, Generation, Result, Timestamp, guarded};
@@ -353,150 +354,6 @@ impl Master {
         for subtask in drained {
             self.coordinate(now, Event::SubtaskFinished { subtask });
         }
-    }
-
-    fn uploader(&self) -> Uploader {
-        Uploader {
-            store: self.options.store.clone(),
-            job: self.job.graph.name.clone(),
-            generation: self.generation,
-            attempt: self.attempt,
-        }
-    }
-
-    fn upload(
-        &mut self,
-        checkpoint: CheckpointId,
-        from: SubtaskRef,
-        operators: Vec<flugs_task::OperatorAck>,
-    ) {
-        // What nobody waits for any more would only be left over in the store.
-        let Phase::Running(run) = &self.phase else { return };
-        if !run.begun.contains_key(&checkpoint) {
-            return;
-        }
-        let uploader = self.uploader();
-        let (inbox, attempt) = (self.inbox.clone(), self.attempt);
-        let work = move || {
-            let stored = guarded(|| uploader.store(checkpoint, from.index, operators));
-            inbox.post(Message::Stored(attempt, checkpoint, from, stored));
-        };
-        self.runtime.background.run(Box::new(work));
-    }
-
-    /// Steps the checkpoint coordinator and does what it wants.
-    fn coordinate(&mut self, now: Timestamp, event: Event<Stored>) {
-        let Phase::Running(run) = &mut self.phase else { return };
-        let actions = run.coordinator.step(now, event);
-        for action in actions {
-            self.act(now, action);
-        }
-    }
-
-    fn act(&mut self, now: Timestamp, action: Action<Stored>) {
-        let Phase::Running(run) = &mut self.phase else { return };
-        match action {
-            Action::Trigger { checkpoint, kind } => match run.enumerators.snapshot() {
-                Ok(states) => {
-                    run.begun.insert(checkpoint, (now, states));
-                    self.requests.triggered(checkpoint, kind);
-                    let kind = match kind {
-                        Kind::Checkpoint => BarrierKind::Checkpoint,
-                        Kind::Savepoint => BarrierKind::Savepoint,
-                        Kind::Final => BarrierKind::Final,
-                    };
-                    run.post_all(|| Mail::Trigger(Barrier { checkpoint, kind }));
-                }
-                Err(error) => self.stop(now, Outcome::Failed(error)),
-            },
-            Action::Publish { checkpoint, kind, acks } => self.publish(now, checkpoint, kind, acks),
-            Action::Committed { checkpoint } => run.post_all(|| Mail::Committed(checkpoint)),
-            Action::Abort { checkpoint, reason } => {
-                run.begun.remove(&checkpoint);
-                run.post_all(|| Mail::Aborted(checkpoint));
-                self.requests.given_up(checkpoint, &reason);
-                events::given_up(&self.job.graph.name, checkpoint, &reason);
-                self.shared.update(|report| {
-                    report.checkpoints_failed += 1;
-                    report.failure = Some(reason);
-                });
-            }
-            Action::FailJob { reason } => self.stop(now, Outcome::Failed(reason)),
-            Action::WakeAt(at) => run.wake_at = Some(at),
-            Action::AllFinished => self.finish(Outcome::Finished),
-        }
-    }
-
-    fn publish(
-        &mut self,
-        now: Timestamp,
-        checkpoint: CheckpointId,
-        kind: Kind,
-        acks: Vec<(Subtask, Stored)>,
-    ) {
-        let Phase::Running(run) = &mut self.phase else { return };
-        let enumerators = run.begun.get(&checkpoint).map(|(_, states)| states.clone()).unwrap_or_default();
-        run.publishing += 1;
-        let finished = kind == Kind::Final;
-        let kind = if finished && self.requests.drain() { Kind::Savepoint } else { kind };
-        let header = Header {
-            job: self.job.clone(),
-            generation: self.generation,
-            checkpoint,
-            kind,
-            finished,
-            created: now,
-            parent: self.restored.as_ref().map(|m| m.checkpoint),
-            enumerators,
-        };
-        let manifest = Arc::new(snapshots::manifest(header, acks));
-        self.manifests.insert(checkpoint, manifest.clone());
-        let (store, retained) = (self.options.store.clone(), self.options.retained);
-        let (inbox, attempt) = (self.inbox.clone(), self.attempt);
-        let work = move || {
-            let result = guarded(|| catalog::publish(store.as_ref(), &manifest));
-            let published = result.is_ok();
-            inbox.post(Message::Published(attempt, checkpoint, result));
-            if published {
-                // What cannot be discarded now is discarded with the next checkpoint.
-                let _ = guarded(|| catalog::retain(store.as_ref(), &manifest.job, retained));
-            }
-        };
-        self.runtime.background.run(Box::new(work));
-    }
-
-    fn published(&mut self, now: Timestamp, checkpoint: CheckpointId, result: Result<()>) {
-        let manifest = self.manifests.remove(&checkpoint);
-        let mut stop = false;
-        if let (Ok(()), Some(manifest)) = (&result, manifest) {
-            let run = match &self.phase {
-                Phase::Running(run) | Phase::Stopping(run, _) => Some(run),
-                _ => None,
-            };
-            let took = run.and_then(|r| r.begun.get(&checkpoint)).map(|(began, _)| now.since(*began));
-            events::completed(&self.job.graph.name, &manifest, took);
-            self.shared.update(|report| {
-                report.checkpoints += 1;
-                report.checkpoint = Some(checkpoint);
-                report.checkpoint_duration = took;
-                report.checkpoint_bytes = manifest.bytes();
-            });
-            stop = self.requests.completed(checkpoint, &manifest.path());
-            self.restored = Some(manifest);
-        }
-        if let Phase::Running(run) | Phase::Stopping(run, _) = &mut self.phase {
-            run.begun.remove(&checkpoint);
-            run.publishing -= 1;
-        }
-        if stop {
-            // Nothing follows the savepoint.
-            self.coordinate(now, Event::Stop);
-        }
-        self.coordinate(now, Event::Published { checkpoint, result });
-        if stop {
-            self.finish(Outcome::Stopped);
-        }
-        self.if_stopped(now);
     }
 
     /// Lets all tasks go when they have committed what they were told of.
