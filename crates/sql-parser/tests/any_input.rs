@@ -35,10 +35,10 @@ const WORDS: &[&str] = &[
 
 /// Statements to take letters and words from.
 fn seeds() -> Vec<String> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let mut seeds = Vec::new();
-    for folder in [folder.join("nexmark"), folder.join("errors")] {
-        for entry in std::fs::read_dir(folder).expect("the fixtures are there") {
+    for folder in ["../connectors/nexmark/queries", "tests/errors"] {
+        for entry in std::fs::read_dir(root.join(folder)).expect("the fixtures are there") {
             seeds.push(std::fs::read_to_string(entry.expect("a file").path()).expect("a text"));
         }
     }
