@@ -56,6 +56,66 @@ fn a_failing_statement_ends_the_script() {
 }
 
 #[test]
+fn rows_before_a_failing_one_are_shown_and_no_empty_set() {
+    let run = |format: &str, text: &str| {
+        let (code, out, err) =
+            parts(&flugs(&["sql", "--parallelism", "1", "--format", format, "-e", text], ""));
+        assert_eq!(code, Some(1), "{out}");
+        (out, err)
+    };
+    let quotients = "SELECT 10 / n AS q FROM (VALUES (1), (2), (0), (5)) AS t(n)";
+    let by_zero = "error: bad data: division by zero: 10 / column1, where column1 is 0 \
+                   (at operator 'Calc', subtask 1/1); write NULLIF(column1, 0) in place of the divisor to get NULL, \
+                   or filter such rows out\n";
+    assert_eq!(run("json", quotients), ("{\"q\":10}\n{\"q\":5}\n".to_owned(), by_zero.to_owned()));
+    let table = "+----+\n|  q |\n+----+\n| 10 |\n|  5 |\n+----+\n2 rows before the end of the query\n";
+    assert_eq!(run("table", quotients), (table.to_owned(), by_zero.to_owned()));
+    let none = run("table", "SELECT CAST(s AS INT) AS i FROM (VALUES ('x'), ('1')) AS t(s)");
+    assert_eq!(
+        none,
+        (
+            String::new(),
+            "error: bad data: CAST(column1 AS INT): cannot cast 'x' to INT: it is not a number, where column1 is 'x' \
+             (at operator 'Calc', subtask 1/1); TRY_CAST gives NULL instead\n"
+                .to_owned()
+        )
+    );
+    // The mend that each error names.
+    let (code, out, err) = parts(&flugs(
+        &[
+            "sql",
+            "--parallelism",
+            "1",
+            "--format",
+            "csv",
+            "-e",
+            "SELECT 10 / NULLIF(n, 0) AS q, TRY_CAST(s AS INT) AS i FROM (VALUES (0, 'x'), (5, '7')) AS t(n, s)",
+        ],
+        "",
+    ));
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "q,i\n,\n2,7\n", ""));
+}
+
+#[test]
+fn a_failing_query_ends_neither_the_process_nor_the_rows_that_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    let script = format!(
+        "CREATE TABLE t (n INT, s STRING) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv');
+         INSERT INTO t VALUES (1, 'a'), (0, 'b');
+         SELECT 1 / n AS q FROM t;
+         SELECT 2 AS never;"
+    );
+    let (code, _, err) = parts(&flugs(&["sql", "--format", "json", "-e", &script], ""));
+    assert_eq!(code, Some(1));
+    assert!(err.contains("division by zero: 1 / n, where n is 0"), "{err}");
+    let read = "SELECT COUNT(*) AS n FROM t;";
+    let again = format!("{};{read}", script.split(';').next().unwrap());
+    let (code, out, err) = parts(&flugs(&["sql", "--format", "csv", "-e", &again], ""));
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "n\n2\n", ""));
+}
+
+#[test]
 fn a_wrong_command_line_ends_with_2() {
     let wrong: [&[&str]; 5] = [
         &["sql", "--nope"],

@@ -1,6 +1,6 @@
 //! Filters and projections.
 
-use crate::convert::data_error;
+use crate::failure::evaluate;
 use arrow::array::{Array, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion_common::tree_node::{Transformed, TreeNode};
@@ -29,7 +29,8 @@ pub struct CalcSpec {
 /// result. (In Flink it stays a lone `-U` or `+U`, which means the same where all four kinds are understood. Here `-U` may be
 /// dropped behind a filter too.) Pairs are recognized within a batch, where operators and edges keep them together.
 ///
-/// An expression that fails ends the job with an error of kind `Data` that names it.
+/// An expression that fails ends the job with an error of kind `Data` that names it. The rows before that which it failed for are
+/// given out.
 pub struct Calc {
     /// Before the filter's columns are cut.
     filter: Option<Arc<dyn PhysicalExpr>>,
@@ -76,12 +77,25 @@ impl Calc {
         passed.with_rows(projected).map(Some)
     }
 
-    fn project(&self, rows: &RecordBatch) -> Result<RecordBatch> {
-        let mut columns = Vec::with_capacity(self.projections.len());
-        for expr in &self.projections {
-            let value = expr.evaluate(rows).and_then(|value| value.into_array(rows.num_rows()));
-            columns.push(value.map_err(|e| data_error(expr, e))?);
+    /// What the rows before the first that fails give. They are given out as if rows came one by one: a batch is no promise.
+    fn before_failure(&self, batch: &ChangeBatch) -> Option<ChangeBatch> {
+        let (mut good, mut bad) = (0, batch.len());
+        while good + 1 < bad {
+            let middle = good + (bad - good) / 2;
+            match self.apply(batch.slice(0, middle)) {
+                Ok(_) => good = middle,
+                Err(_) => bad = middle,
+            }
         }
+        // Half an update is none.
+        if good > 0 && batch.kind(good - 1) == RowKind::UpdateBefore {
+            good -= 1;
+        }
+        self.apply(batch.slice(0, good)).ok().flatten()
+    }
+
+    fn project(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.projections.iter().map(|expr| evaluate(expr, rows)).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
             .map_err(|e| Error::bug("computed columns are not of the types that were planned").caused_by(e))
@@ -93,7 +107,16 @@ impl Operator for Calc {
     type Out = ChangeBatch;
 
     fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        if let Some(batch) = self.apply(batch)? {
+        let applied = match self.apply(batch.clone()) {
+            Ok(applied) => applied,
+            Err(error) => {
+                if let Some(before) = self.before_failure(&batch) {
+                    let _ = out.push(before)?;
+                }
+                return Err(error);
+            }
+        };
+        if let Some(batch) = applied {
             let _ = out.push(batch)?;
         }
         Ok(Progress::Done)
@@ -116,8 +139,7 @@ fn over_columns(expr: &Arc<dyn PhysicalExpr>, columns: &[usize]) -> Arc<dyn Phys
 
 /// For which rows the filter is true; not those for which it is NULL.
 pub fn evaluate_filter(filter: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<BooleanArray> {
-    let value = filter.evaluate(rows).and_then(|value| value.into_array(rows.num_rows()));
-    let value = value.map_err(|e| data_error(filter, e))?;
+    let value = evaluate(filter, rows)?;
     value
         .as_boolean_opt()
         .cloned()
@@ -209,10 +231,14 @@ mod tests {
         let input = schema("a BIGINT, b BIGINT");
         let ratio = binary(col("a", &input).unwrap(), Op::Divide, col("b", &input).unwrap(), &input).unwrap();
         let calc = filtered(&input, None, vec![ratio], "r BIGINT");
-        let error = calc.apply(changes(&input, "+I | 1 | 0")).unwrap_err();
+        let mut driver = Driver::new(calc).unwrap();
+        let error = driver
+            .push(changes(&input, "+I | 4 | 2\n+I | 9 | 3\n-U | 4 | 1\n+U | 1 | 0\n+I | 1 | 1"))
+            .unwrap_err();
+        assert_eq!(driver.take_text(), "+I | 2\n+I | 3");
         assert_eq!(error.kind(), ErrorKind::Data);
         assert!(
-            error.to_string().contains("a@0 / b@1") && error.to_string().contains("Divide by zero"),
+            error.to_string().starts_with("bad data: division by zero: a / b, where a is 1, b is 0 (at "),
             "{error}"
         );
     }

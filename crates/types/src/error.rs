@@ -172,6 +172,11 @@ impl Error {
         &self.0.message
     }
 
+    /// What the reader can do about it.
+    pub fn remedy(&self) -> Option<&str> {
+        self.0.mend.as_deref()
+    }
+
     /// Where it happened.
     pub fn place(&self) -> Option<&str> {
         self.0.place.as_deref()

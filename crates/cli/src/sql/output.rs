@@ -74,14 +74,24 @@ impl Output {
 
     /// The result is at its end.
     pub fn end(&mut self) -> Result<(), Ended> {
+        self.finish(true)
+    }
+
+    /// No more comes, for the query failed or was stopped. What came is shown: it was right. That nothing came is no result.
+    pub fn break_off(&mut self) -> Result<(), Ended> {
+        self.finish(false)
+    }
+
+    fn finish(&mut self, is_whole: bool) -> Result<(), Ended> {
         let Some(Current { format, folded }) = self.current.take() else { return Ok(()) };
         if let Some(folded) = folded {
             let rows = folded.rows_as_they_came()?;
             let lines = match (&rows, self.format) {
+                (None, Format::Table) if !is_whole => Vec::new(),
                 (rows, Format::Table) => {
                     let texts =
                         rows.as_ref().map(|rows| format.text_rows(rows)).transpose()?.unwrap_or_default();
-                    vec![table(&format, &texts)]
+                    vec![if is_whole { table(&format, &texts) } else { table_so_far(&format, &texts) }]
                 }
                 (Some(rows), Format::Csv) => format.csv_rows(rows)?,
                 (Some(rows), _) => format.json_rows(rows)?,
@@ -153,6 +163,23 @@ pub fn table(format: &RowFormat, rows: &[Vec<String>]) -> String {
     {
         return only[0].trim_end().to_owned();
     }
+    match rows.len() {
+        0 => "Empty set".to_owned(),
+        1 => format!("{}\n1 row in set", drawn(format, rows)),
+        n => format!("{}\n{n} rows in set", drawn(format, rows)),
+    }
+}
+
+/// Rows of a result that is not whole.
+pub fn table_so_far(format: &RowFormat, rows: &[Vec<String>]) -> String {
+    match rows.len() {
+        0 => String::new(),
+        1 => format!("{}\n1 row before the end of the query", drawn(format, rows)),
+        n => format!("{}\n{n} rows before the end of the query", drawn(format, rows)),
+    }
+}
+
+fn drawn(format: &RowFormat, rows: &[Vec<String>]) -> Table {
     let mut table = Table::new();
     table.load_preset(BORDERS).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(format.names());
@@ -160,9 +187,5 @@ pub fn table(format: &RowFormat, rows: &[Vec<String>]) -> String {
         table.add_row(row);
     });
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    match rows.len() {
-        0 => "Empty set".to_owned(),
-        1 => format!("{table}\n1 row in set"),
-        n => format!("{table}\n{n} rows in set"),
-    }
+    table
 }

@@ -47,16 +47,18 @@ pub fn show(mut result: TableResult, output: &mut Output, interrupt: &Interrupt)
         }
         if interrupt.take() {
             result.cancel();
-            output.end()?;
+            output.break_off()?;
             tell("the query was stopped");
             return Err(Ended::Interrupted);
         }
     }
-    // What came before a failure is shown: it was right.
-    let ended = result.wait();
-    output.end()?;
-    ended?;
-    Ok(())
+    match result.wait() {
+        Ok(_) => output.end(),
+        Err(error) => {
+            output.break_off()?;
+            Err(error.into())
+        }
+    }
 }
 
 /// Waits for the job of a statement.

@@ -2,7 +2,7 @@
 
 use super::attach::{Attach, AttachSpec};
 use super::spec::CorrelateSpec;
-use crate::convert::data_error;
+use crate::failure::evaluate;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema};
 use flugs_batch::ChangeBatch;
@@ -28,12 +28,8 @@ impl Correlate {
 
 /// The arguments of the function.
 fn arguments(spec: &CorrelateSpec, rows: &RecordBatch) -> Result<RecordBatch> {
-    let evaluate = |expr| -> Result<ArrayRef> {
-        let expr: &Arc<dyn datafusion_physical_expr::PhysicalExpr> = expr;
-        let value = expr.evaluate(rows).and_then(|value| value.into_array(rows.num_rows()));
-        value.map_err(|e| data_error(expr, e))
-    };
-    let columns: Vec<ArrayRef> = spec.arguments.iter().map(evaluate).collect::<Result<_>>()?;
+    let columns: Vec<ArrayRef> =
+        spec.arguments.iter().map(|expr| evaluate(expr, rows)).collect::<Result<_>>()?;
     let field =
         |(i, column): (usize, &ArrayRef)| Field::new(format!("a{i}"), column.data_type().clone(), true);
     let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 use super::attach::{Attach, AttachSpec};
 use super::spec::{LookupCalc, LookupJoinSpec, LookupKey};
 use crate::calc::evaluate_filter;
-use crate::convert::data_error;
+use crate::failure::evaluate;
 use crate::row::null_keys;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{filter_record_batch, take_record_batch};
@@ -91,11 +91,7 @@ fn compute(calc: &LookupCalc, rows: RecordBatch, of: Vec<u32>) -> Result<(Record
             (filter_record_batch(&rows, &keep).map_err(misfit)?, of)
         }
     };
-    let mut columns = Vec::with_capacity(calc.columns.len());
-    for expr in &calc.columns {
-        let value = expr.evaluate(&rows).and_then(|value| value.into_array(rows.num_rows()));
-        columns.push(value.map_err(|e| data_error(expr, e))?);
-    }
+    let columns = calc.columns.iter().map(|expr| evaluate(expr, &rows)).collect::<Result<_>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
     let rows = RecordBatch::try_new_with_options(calc.schema.clone(), columns, &options).map_err(misfit)?;
     Ok((rows, of))

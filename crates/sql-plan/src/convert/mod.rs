@@ -179,8 +179,7 @@ impl Converter<'_> {
             &arrow::array::RecordBatchOptions::new().with_row_count(Some(1)),
         )
         .map_err(|e| planning(e.into()))?;
-        let value = physical.evaluate(&one_row).map_err(planning)?;
-        let array = value.into_array(1).map_err(planning)?;
+        let array = flugs_sql_ops::failure::evaluate(&physical, &one_row).map_err(lower)?;
         ScalarValue::try_from_array(&array, 0).map_err(planning)
     }
 

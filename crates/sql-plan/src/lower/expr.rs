@@ -9,6 +9,7 @@ use datafusion_expr::Expr;
 use datafusion_expr::execution_props::ExecutionProps;
 use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
+use flugs_sql_ops::division::wrapping;
 use flugs_types::{Error, Result};
 use std::sync::Arc;
 
@@ -22,10 +23,12 @@ pub fn physical(
     let bug = |e: datafusion_common::DataFusionError| {
         Error::job(format!("{} cannot be evaluated", expr.human_display())).caused_by(e.strip_backtrace())
     };
-    let schema = DFSchema::try_from(schema).map_err(bug)?;
+    let input = DFSchema::try_from(schema.clone()).map_err(bug)?;
     let mut properties = ExecutionProps::new();
     properties.config_options = Some(options.clone());
-    create_physical_expr(expr, &schema, &properties, &PhysicalPlanningContext::default()).map_err(bug)
+    create_physical_expr(expr, &input, &properties, &PhysicalPlanningContext::default())
+        .and_then(|made| wrapping(made, &schema))
+        .map_err(bug)
 }
 
 impl Lowering<'_> {
