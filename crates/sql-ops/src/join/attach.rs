@@ -24,30 +24,17 @@ pub(super) struct AttachSpec<'a> {
     pub(super) schema: &'a SchemaRef,
 }
 
-/// See the module.
+/// Rows beside those that a function finds for them. See the module.
 pub(super) struct Attach {
-    plan: JoinPlan,
-    outer: bool,
+    beside: Beside,
     batch: ChangeBatch,
     /// How many rows of the batch are done.
     done: usize,
-    pending: Option<Pending>,
-}
-
-struct Pending {
-    left: Vec<ArrayRef>,
-    right: Vec<ArrayRef>,
-    /// Rows of both.
-    pairs: Vec<(RowKind, u32, u32)>,
-    at: usize,
 }
 
 impl Attach {
     pub(super) fn new(spec: &AttachSpec<'_>) -> Result<Self> {
-        if !matches!(spec.join_type, JoinType::Inner | JoinType::Left) {
-            return Err(Error::bug(format!("this join cannot be {:?}", spec.join_type)));
-        }
-        let plan = JoinPlan::new(&PlanSpec {
+        let beside = Beside::new(&PlanSpec {
             join_type: spec.join_type,
             left: spec.left,
             right: spec.right,
@@ -57,13 +44,7 @@ impl Attach {
             schema: spec.schema,
             first: [&[], &[]],
         })?;
-        Ok(Attach {
-            plan,
-            outer: spec.join_type == JoinType::Left,
-            batch: ChangeBatch::default(),
-            done: 0,
-            pending: None,
-        })
+        Ok(Attach { beside, batch: ChangeBatch::default(), done: 0 })
     }
 
     /// The batch that is next.
@@ -80,8 +61,10 @@ impl Attach {
         find: impl Fn(&RecordBatch) -> Result<(RecordBatch, Vec<u32>)>,
     ) -> Result<Progress> {
         loop {
-            self.give(out)?;
-            if self.pending.is_none() && self.done >= self.batch.len() {
+            if !self.beside.give(out)? {
+                return Ok(Progress::More);
+            }
+            if self.done >= self.batch.len() {
                 self.start(ChangeBatch::default());
                 return Ok(Progress::Done);
             }
@@ -91,39 +74,80 @@ impl Attach {
             let left = piece(&self.batch, self.done, rows);
             self.done += left.len();
             let (right, of) = find(left.rows())?;
-            self.attach(&left, &right, &of)?;
+            if of.len() != right.num_rows() {
+                return Err(Error::bug("rows were made for a batch that do not say what they were made of"));
+            }
+            let plan = &self.beside.plan;
+            let (lefts, rights) = (plan.left.columns(left.rows()), plan.right.columns(&right));
+            self.beside.put(kinds_of(&left), lefts, rights, of)?;
         }
     }
+}
 
-    /// Puts rows of the right beside those of the left that `of` names.
-    fn attach(&mut self, left: &ChangeBatch, right: &RecordBatch, of: &[u32]) -> Result<()> {
-        let rows = left.len();
+/// Rows of the left on their way out, each beside those of the right that are for it.
+pub(super) struct Beside {
+    pub(super) plan: JoinPlan,
+    outer: bool,
+    pending: Option<Pending>,
+}
+
+struct Pending {
+    left: Vec<ArrayRef>,
+    right: Vec<ArrayRef>,
+    /// Rows of both.
+    pairs: Vec<(RowKind, u32, u32)>,
+    at: usize,
+}
+
+impl Beside {
+    pub(super) fn new(spec: &PlanSpec<'_>) -> Result<Self> {
+        if !matches!(spec.join_type, JoinType::Inner | JoinType::Left) {
+            return Err(Error::bug(format!("this join cannot be {:?}", spec.join_type)));
+        }
+        let outer = spec.join_type == JoinType::Left;
+        Ok(Beside { plan: JoinPlan::new(spec)?, outer, pending: None })
+    }
+
+    /// Whether rows of the left come out beside NULLs where there is none for them.
+    pub(super) fn is_outer(&self) -> bool {
+        self.outer
+    }
+
+    /// Puts rows of the right beside those of the left that `of` names, in ascending order. Both are stored columns. What was put
+    /// before must have been given out.
+    pub(super) fn put(
+        &mut self,
+        kinds: Vec<RowKind>,
+        left: Vec<ArrayRef>,
+        right: Vec<ArrayRef>,
+        of: Vec<u32>,
+    ) -> Result<()> {
+        let rows = kinds.len();
         let ascending = of.is_sorted() && of.last().is_none_or(|last| (*last as usize) < rows);
-        if of.len() != right.num_rows() || !ascending || of.len() >= NONE as usize {
+        if !ascending || of.len() >= NONE as usize || self.pending.is_some() {
             return Err(Error::bug(
                 "rows were made for a batch that do not say in order what they were made of",
             ));
         }
-        let (lefts, rights) = (self.plan.left.columns(left.rows()), self.plan.right.columns(right));
-        let passed = match &self.plan.condition {
-            Some(condition) if !of.is_empty() => {
-                let at = Selection::new(of.to_vec(), rows_of(&lefts));
-                Some(condition.matches(Rows::at(&lefts, &at), Rows::all(&rights), of.len())?)
-            }
-            _ => None,
-        };
         let mut ends = vec![0; rows + 1];
         of.iter().for_each(|row| ends[*row as usize + 1] += 1);
         (0..rows).for_each(|row| ends[row + 1] += ends[row]);
+        let passed = match &self.plan.condition {
+            Some(condition) if !of.is_empty() => {
+                let pairs = of.len();
+                let at = Selection::new(of, rows_of(&left));
+                Some(condition.matches(Rows::at(&left, &at), Rows::all(&right), pairs)?)
+            }
+            _ => None,
+        };
         let matches = |row: usize| {
             let passed = passed.as_ref();
             (ends[row]..ends[row + 1]).filter(move |at| passed.is_none_or(|passed| passed.value(*at)))
         };
         let counts: Vec<usize> =
             (0..rows).map(|row| matches(row).count().max(usize::from(self.outer))).collect();
-        let kinds = carried_kinds(left, &counts);
         let mut pairs = Vec::with_capacity(counts.iter().sum());
-        for (row, kind) in kinds.into_iter().enumerate() {
+        for (row, kind) in carried_kinds(kinds, &counts).into_iter().enumerate() {
             let before = pairs.len();
             pairs.extend(matches(row).map(|at| (kind, row as u32, at as u32)));
             if self.outer && pairs.len() == before {
@@ -131,13 +155,13 @@ impl Attach {
             }
         }
         if !pairs.is_empty() {
-            self.pending = Some(Pending { left: lefts, right: rights, pairs, at: 0 });
+            self.pending = Some(Pending { left, right, pairs, at: 0 });
         }
         Ok(())
     }
 
-    /// Gives out what is pending, until the output asks to stop.
-    fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<()> {
+    /// Gives out what was put, until the output asks to stop. Says whether all is out.
+    pub(super) fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<bool> {
         while let Some(pending) = self.pending.as_mut().filter(|_| out.is_ready()) {
             let mut end = pending.pairs.len().min(pending.at + BATCH_ROWS);
             // A -U is not parted from its +U.
@@ -155,23 +179,24 @@ impl Attach {
                 let _ = out.push(batch)?;
             }
         }
-        Ok(())
+        Ok(self.pending.is_none())
     }
+}
+
+/// The kinds of a batch's rows.
+pub(super) fn kinds_of(batch: &ChangeBatch) -> Vec<RowKind> {
+    (0..batch.len()).map(|row| batch.kind(row)).collect()
 }
 
 /// The kinds of rows of which each gives so many. An update stays one where both of its rows give one row; else what it was is taken
 /// back, and what it became is added.
-pub(super) fn carried_kinds(batch: &ChangeBatch, counts: &[usize]) -> Vec<RowKind> {
-    let mut kinds: Vec<RowKind> = (0..batch.len()).map(|row| batch.kind(row)).collect();
-    if batch.is_insert_only() {
-        return kinds;
-    }
+fn carried_kinds(mut kinds: Vec<RowKind>, counts: &[usize]) -> Vec<RowKind> {
     for row in 0..kinds.len() {
-        if batch.kind(row) != RowKind::UpdateBefore {
+        if kinds[row] != RowKind::UpdateBefore {
             continue;
         }
         let next = row + 1;
-        if next < kinds.len() && batch.kind(next) == RowKind::UpdateAfter {
+        if next < kinds.len() && kinds[next] == RowKind::UpdateAfter {
             if (counts[row], counts[next]) != (1, 1) {
                 (kinds[row], kinds[next]) = (RowKind::Delete, RowKind::Insert);
             }

@@ -27,7 +27,7 @@ pub use lookup::LookupJoin;
 pub use regular::RegularJoin;
 pub use spec::{
     CorrelateSpec, InputUniqueness, IntervalJoinSpec, JoinInput, JoinKey, JoinTime, JoinType, LookupCalc,
-    LookupJoinSpec, LookupKey, ProcTimeTemporalJoinSpec, RegularJoinSpec, TableRows, TemporalJoinSpec,
+    LookupJoinSpec, LookupKey, RegularJoinSpec, TableRows, TemporalJoinSpec,
 };
-pub use temporal::{ProcTimeTemporalJoin, TemporalJoin};
+pub use temporal::TemporalJoin;
 pub use unnest::{Unnested, unnest};

@@ -153,52 +153,35 @@ pub struct IntervalJoinSpec {
     pub late_output: bool,
 }
 
-/// A join of append-only rows with the version of a table at their event time (`FOR SYSTEM_TIME AS OF left.time`).
+/// A join of rows with the version of a changing table at their time (`FOR SYSTEM_TIME AS OF left.time`).
 ///
-/// Rows of the left wait until the watermark has passed them, and come out in the order of their times.
+/// By event time, as Flink 2.3 does it: rows, which are only added, wait until the watermark has passed them, and come out in the
+/// order of their times; a version is valid from its own event time on. In processing time rows meet the version that is the newest
+/// when they come.
 #[derive(Debug, Clone)]
 pub struct TemporalJoinSpec {
     /// [`JoinType::Inner`] or [`JoinType::Left`].
     pub join_type: JoinType,
-    /// The columns of the rows.
+    /// The columns of the rows. Their kinds are those of the output.
     pub left: SchemaRef,
-    /// The columns of the table, whose changes come with kinds; `-U` rows are not needed.
+    /// The columns of the table, whose changes come with kinds, each by itself (not bundled by key); `-U` rows are not needed, and a
+    /// `-D` may hold the key (and its event time) alone.
     pub right: SchemaRef,
     /// The primary key of the table and what equals it on the left.
     pub keys: Vec<JoinKey>,
     /// What must be true besides, over the concatenation of both inputs. A row whose version fails it has no match.
     pub condition: Option<Arc<dyn PhysicalExpr>>,
-    /// The event time of the left.
-    pub left_time: usize,
-    /// The event time of the right: from then on a version is valid (or the row is deleted).
-    pub right_time: usize,
+    /// The clock. The event time of the right is that from which on a version is valid, or the row is deleted.
+    pub time: JoinTime,
     /// The columns of the output, of the concatenation of both inputs.
     pub output: Vec<usize>,
     /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
     pub schema: SchemaRef,
-    /// Whether rows of the left that are late go to side output 0.
-    pub late_output: bool,
-}
-
-/// A join of rows with the newest version of a changing table, as it is when they come (`FOR SYSTEM_TIME AS OF left.proctime`).
-#[derive(Debug, Clone)]
-pub struct ProcTimeTemporalJoinSpec {
-    /// [`JoinType::Inner`] or [`JoinType::Left`].
-    pub join_type: JoinType,
-    /// The columns of the rows. Their kinds are those of the output.
-    pub left: SchemaRef,
-    /// The columns of the table, whose changes come with kinds; `-U` rows are not needed.
-    pub right: SchemaRef,
-    /// The primary key of the table and what equals it on the left.
-    pub keys: Vec<JoinKey>,
-    /// What must be true besides, over the concatenation of both inputs.
-    pub condition: Option<Arc<dyn PhysicalExpr>>,
-    /// The columns of the output, of the concatenation of both inputs.
-    pub output: Vec<usize>,
-    /// Names and types of the output's columns; those of an input that may be beside NULLs are nullable.
-    pub schema: SchemaRef,
-    /// How long a row of the table is kept after it came, in processing time; `None`, and no time at all, is for ever.
+    /// How long the versions of a key are kept after one came (or, by event time, a row that needs them), in processing time; `None`,
+    /// and no time at all, is for ever.
     pub ttl: Option<Duration>,
+    /// Whether rows of the left that are late by event time, and whose version may have gone, go to side output 0.
+    pub late_output: bool,
 }
 
 /// What a key column of a look-up is.

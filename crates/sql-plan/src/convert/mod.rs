@@ -11,6 +11,7 @@ mod over;
 mod scan;
 pub(crate) mod sink;
 mod temporal;
+mod versions;
 
 use crate::bind::Binder;
 use crate::bind::nodes::{

@@ -52,27 +52,7 @@ impl Converter<'_> {
         let mut joined = self.keyed(kind, left, right, on, false, node.filter.as_ref(), &schema)?;
         let added = self.fields(joined.inputs[0]).len();
         joined.output = (0..widths.0).chain((0..widths.1).map(|c| added + c)).collect();
-        let [_, right] = joined.inputs;
-        let times = match (time_kind, time) {
-            (TimeKind::Rowtime, Some(left_time)) => {
-                let fields = self.fields(right);
-                let right_time =
-                    fields.iter().position(|f| f.time == Some(TimeKind::Rowtime)).ok_or_else(|| {
-                        semantic("the table of FOR SYSTEM_TIME AS OF has no event time")
-                            .help("declare a WATERMARK and a PRIMARY KEY for it, so that it has versions")
-                    })?;
-                let keys: Vec<usize> = joined.keys.iter().map(|(_, r, _)| *r).collect();
-                let unique_keys = &self.plan.node(right).keys;
-                if !unique_keys.iter().any(|key| key.iter().all(|c| keys.contains(c))) {
-                    return Err(semantic(
-                        "a join FOR SYSTEM_TIME AS OF must have the primary key of its table in ON",
-                    )
-                    .help("declare PRIMARY KEY (...) NOT ENFORCED, and compare all of its columns"));
-                }
-                Some((left_time, right_time))
-            }
-            _ => None,
-        };
+        let times = self.versioned(&mut joined, time.filter(|_| time_kind == TimeKind::Rowtime))?;
         let residual = conjunction(joined.residual.clone());
         let op = Op::TemporalJoin { kind, keys: joined.keys.clone(), times, residual };
         self.finished(op, &joined, true)

@@ -14,8 +14,8 @@ use flugs_graph::NodeKind;
 use flugs_sql_ops::bounded::{HashJoin, HashJoinSpec, SpillSpec};
 use flugs_sql_ops::join::{
     Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime,
-    JoinType, LookupJoin, LookupJoinSpec, LookupKey, ProcTimeTemporalJoin, ProcTimeTemporalJoinSpec,
-    RegularJoin, RegularJoinSpec, TableRows, TemporalJoin, TemporalJoinSpec, Unnested, unnest,
+    JoinType, LookupJoin, LookupJoinSpec, LookupKey, RegularJoin, RegularJoinSpec, TableRows, TemporalJoin,
+    TemporalJoinSpec, Unnested, unnest,
 };
 use flugs_sql_ops::window::{AttachedWindow, WindowJoin, WindowJoinKind, WindowJoinSpec};
 use flugs_sql_types::{LogicalType, TimeKind, from_field};
@@ -149,33 +149,23 @@ impl Lowering<'_> {
                 };
                 (two(move || WindowJoin::new(spec.clone())), keys.clone())
             }
-            Op::TemporalJoin { kind, keys, times: Some((left_time, right_time)), residual } => {
+            Op::TemporalJoin { kind, keys, times, residual } => {
                 let spec = TemporalJoinSpec {
                     join_type: join_type(*kind),
                     left: left.schema(),
                     right: right.schema(),
                     keys: join_keys(keys),
                     condition: self.condition(residual, &both)?,
-                    left_time: *left_time,
-                    right_time: *right_time,
-                    output: everything(*kind),
-                    schema,
-                    late_output: false,
-                };
-                (two(move || TemporalJoin::new(spec.clone())), keys.clone())
-            }
-            Op::TemporalJoin { kind, keys, times: None, residual } => {
-                let spec = ProcTimeTemporalJoinSpec {
-                    join_type: join_type(*kind),
-                    left: left.schema(),
-                    right: right.schema(),
-                    keys: join_keys(keys),
-                    condition: self.condition(residual, &both)?,
+                    time: match times {
+                        Some((left, right)) => JoinTime::Event { left: *left, right: *right },
+                        None => JoinTime::Processing,
+                    },
                     output: everything(*kind),
                     schema,
                     ttl,
+                    late_output: self.wants_late(node),
                 };
-                (two(move || ProcTimeTemporalJoin::new(spec.clone())), keys.clone())
+                (two(move || TemporalJoin::new(spec.clone())), keys.clone())
             }
             other => return Err(Error::bug(format!("{} is no join", other.name()))),
         };

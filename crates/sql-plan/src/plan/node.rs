@@ -612,6 +612,8 @@ impl Op {
                 window.time_kind == TimeKind::Rowtime && matches!(window.kind, WindowKind::Session { .. })
             }
             Op::WindowRank { .. } => true,
+            // Beside NULLs a row comes out however late it is.
+            Op::TemporalJoin { kind: JoinKind::Inner, times: Some(_), .. } => true,
             _ => false,
         }
     }

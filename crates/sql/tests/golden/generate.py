@@ -259,7 +259,7 @@ def flink_script(name, case, folder):
         statements.append(
             f"CREATE TABLE {table.name} ({table.columns}) WITH ('connector'='filesystem', 'path'='{path}', "
             f"'format'='{form}', '{form}.timestamp-format.standard'='SQL')")
-    statements += case.setups
+    statements += [s.replace('{dir}', folder) for s in case.setups]
     script = (case.oracle or case.query).replace('{dir}', folder)
     statements += [s for s in re.split(r';\s*\n', script) if s.strip()]
     mode = 'batch' if case.ordered else 'streaming'

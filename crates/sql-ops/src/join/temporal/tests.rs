@@ -1,7 +1,7 @@
 //! Versions by event time and by arrival, and their twins.
 
 use super::*;
-use crate::join::spec::{JoinKey, JoinType, ProcTimeTemporalJoinSpec, TemporalJoinSpec};
+use crate::join::spec::{JoinKey, JoinTime, JoinType, TemporalJoinSpec};
 use crate::join::testing::{compare, concatenation, nullable};
 use crate::testing::{Compare, Driver, DriverOptions, Step, changes, replay, schema, text};
 use datafusion_expr::Operator as Op;
@@ -22,28 +22,18 @@ fn event(join_type: JoinType) -> TemporalJoinSpec {
         join_type,
         keys: vec![JoinKey { left: 1, right: 0, null_safe: false }],
         condition: None,
-        left_time: 2,
-        right_time: 2,
+        time: JoinTime::Event { left: 2, right: 2 },
         schema: nullable(&concatenation(&left, &right), &output),
         output,
+        ttl: None,
         late_output: true,
         left,
         right,
     }
 }
 
-fn processing(join_type: JoinType, ttl: Option<Duration>) -> ProcTimeTemporalJoinSpec {
-    let of = event(join_type);
-    ProcTimeTemporalJoinSpec {
-        join_type,
-        left: of.left,
-        right: of.right,
-        keys: of.keys,
-        condition: None,
-        output: of.output,
-        schema: of.schema,
-        ttl,
-    }
+fn processing(join_type: JoinType, ttl: Option<Duration>) -> TemporalJoinSpec {
+    TemporalJoinSpec { time: JoinTime::Processing, ttl, ..event(join_type) }
 }
 
 fn orders(table: &str) -> Batches {
@@ -82,18 +72,75 @@ fn rows_meet_the_version_of_their_time_in_its_order() {
 }
 
 #[test]
-fn late_versions_are_counted_and_used_and_late_rows_are_dropped() {
+fn late_rows_meet_the_version_of_their_time_while_it_is_known() {
     let mut driver = Driver::new(TemporalJoin::new(event(JoinType::Inner))).unwrap();
     driver.push(rates("+I | eur | 100 | 0")).unwrap();
     driver.push(orders("+I | 1 | eur | 100\n+I | 2 | yen | 100")).unwrap();
     driver.watermark(90).unwrap();
     driver.push(rates("+U | eur | 120 | 80")).unwrap();
-    driver.push(orders("+I | 3 | eur | 90\n+I | 4 | eur | 91")).unwrap();
+    driver.push(orders("+I | 3 | eur | 90\n+I | 4 | eur | 91\n+I | 5 | yen | 90")).unwrap();
+    assert_eq!(driver.take_text(), "");
     assert_eq!(driver.counter("numLateVersions"), 1);
-    assert_eq!(driver.counter("numLateRecordsDropped"), 1);
-    assert_eq!(driver.take_side_text(), "+I | 3 | eur | 90");
+    assert_eq!(
+        (driver.counter("numLateRecordsDropped"), driver.take_side_text()),
+        (1, "+I | 5 | yen | 90".into())
+    );
+    driver.watermark(95).unwrap();
+    assert_eq!(driver.take_text(), "+I | 3 | 90 | 120\n+I | 4 | 91 | 120");
+    // The version of 0 is needed by no row behind the watermark.
+    driver.push(orders("+I | 6 | eur | 70\n+I | 7 | eur | 85")).unwrap();
+    assert_eq!(
+        (driver.counter("numLateRecordsDropped"), driver.take_side_text()),
+        (2, "+I | 6 | eur | 70".into())
+    );
     driver.watermark(100).unwrap();
-    assert_eq!(driver.take_text(), "+I | 4 | 91 | 120\n+I | 1 | 100 | 120");
+    assert_eq!(driver.take_text(), "+I | 7 | 85 | 120\n+I | 1 | 100 | 120");
+}
+
+#[test]
+fn late_rows_of_an_outer_join_are_never_dropped() {
+    let mut driver = Driver::new(TemporalJoin::new(event(JoinType::Left))).unwrap();
+    driver.push(rates("+I | eur | 100 | 50")).unwrap();
+    driver.watermark(90).unwrap();
+    driver.push(orders("+I | 1 | eur | 40\n+I | 2 | eur | 60\n+I | 3 | NULL | 1")).unwrap();
+    driver.end().unwrap();
+    assert_eq!(driver.take_text(), "+I | 3 | 1 | NULL\n+I | 1 | 40 | NULL\n+I | 2 | 60 | 100");
+    assert_eq!((driver.counter("numLateRecordsDropped"), driver.take_side_text()), (0, String::new()));
+}
+
+#[test]
+fn a_key_may_be_deleted_and_come_again_and_its_changes_come_in_any_order() {
+    let steps = [
+        Step::Batch(rates("+I | eur | 3 | 30\n-D | eur | 1 | 20\n+I | eur | 1 | 10")),
+        Step::Batch(orders("+I | 1 | eur | 9\n+I | 2 | eur | 10\n+I | 3 | eur | 19")),
+        Step::Batch(orders("+I | 4 | eur | 20\n+I | 5 | eur | 29\n+I | 6 | eur | 30\n+I | 7 | eur | 40")),
+        // At one time the last that comes holds, whatever it is.
+        Step::Batch(rates("+U | eur | 4 | 40\n-D | eur | 4 | 40\n+I | eur | 5 | 40")),
+        // What a -U takes back was valid from its time on all the same.
+        Step::Batch(rates("-U | eur | 3 | 30\n+U | eur | 6 | 50")),
+        Step::End,
+    ];
+    let given = replay(|| TemporalJoin::new(event(JoinType::Left)), &steps, &Compare::Rows);
+    assert_eq!(
+        given.iter().map(text).collect::<Vec<_>>().join("\n"),
+        "+I | 1 | 9 | NULL\n+I | 2 | 10 | 1\n+I | 3 | 19 | 1\n+I | 4 | 20 | NULL\n+I | 5 | 29 | NULL\n\
+         +I | 6 | 30 | 3\n+I | 7 | 40 | 5"
+    );
+}
+
+#[test]
+fn versions_by_event_time_expire_when_nothing_came_for_their_key() {
+    let spec = TemporalJoinSpec { ttl: Some(Duration::from_millis(100)), ..event(JoinType::Left) };
+    let mut driver = Driver::new(TemporalJoin::new(spec)).unwrap();
+    driver.push(rates("+I | eur | 100 | 0\n+I | yen | 1 | 0")).unwrap();
+    driver.set_time(90).unwrap();
+    driver.push(orders("+I | 1 | eur | 1")).unwrap();
+    driver.set_time(150).unwrap();
+    driver.push(orders("+I | 2 | yen | 1")).unwrap();
+    driver.watermark(1).unwrap();
+    assert_eq!(driver.take_text(), "+I | 1 | 1 | 100\n+I | 2 | 1 | NULL");
+    driver.set_time(1000).unwrap();
+    assert_eq!((driver.counter("numExpiredState"), driver.state_bytes()), (2, 0));
 }
 
 #[test]
@@ -122,7 +169,7 @@ fn in_processing_time_rows_meet_the_newest_version() {
         Step::End,
     ];
     let run = |join_type| {
-        let given = replay(|| ProcTimeTemporalJoin::new(processing(join_type, None)), &steps, &Compare::Rows);
+        let given = replay(|| TemporalJoin::new(processing(join_type, None)), &steps, &Compare::Rows);
         given.iter().map(text).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(run(JoinType::Inner), "+I | 2 | 0 | 100\n+I | 3 | 0 | 1\n-D | 2 | 0 | 100\n+I | 5 | 0 | 110");
@@ -159,7 +206,7 @@ fn rows_and_versions_go_with_their_keys_to_another_parallelism() {
 #[test]
 fn versions_expire() {
     let spec = processing(JoinType::Left, Some(Duration::from_millis(100)));
-    let mut driver = Driver::new(ProcTimeTemporalJoin::new(spec)).unwrap();
+    let mut driver = Driver::new(TemporalJoin::new(spec)).unwrap();
     driver.push(rates("+I | eur | 100 | 0\n+I | yen | 1 | 0")).unwrap();
     driver.set_time(50).unwrap();
     driver.push(rates("+U | yen | 2 | 0")).unwrap();
