@@ -129,6 +129,15 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// The new operator whose uid differs only behind the slash: a planner that keeps whole rows writes `meaning/columns`.
+    fn other_columns_of(&self, dropped: &OperatorUid) -> Option<&OperatorUid> {
+        let meaning = |uid: &OperatorUid| uid.as_str().rsplit_once('/').map(|(meaning, _)| meaning.to_owned());
+        let wanted = meaning(dropped)?;
+        self.new.iter().map(|new| &new.uid).find(|uid| meaning(uid).as_ref() == Some(&wanted))
+    }
+}
+
 impl fmt::Display for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for o in &self.restored {
@@ -142,8 +151,15 @@ impl fmt::Display for Mapping {
             writeln!(f, "  new       {} (uid {}): starts without state", o.name, o.uid)?;
         }
         for o in &self.dropped {
-            let why = if o.now_stateless { "keeps no state any more" } else { "no operator has this uid" };
-            writeln!(f, "  dropped   {} (uid {}): {} bytes, {why}", o.name, o.uid, o.bytes)?;
+            write!(f, "  dropped   {} (uid {}): {} bytes, ", o.name, o.uid, o.bytes)?;
+            match self.other_columns_of(&o.uid) {
+                _ if o.now_stateless => writeln!(f, "keeps no state any more")?,
+                None => writeln!(f, "no operator has this uid")?,
+                Some(new) => writeln!(
+                    f,
+                    "{new} computes the same and keeps other columns of its rows, which the stored rows do not have"
+                )?,
+            }
         }
         Ok(())
     }

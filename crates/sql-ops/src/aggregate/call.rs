@@ -21,6 +21,8 @@ pub struct AggregateCall {
     pub order_by: Vec<(usize, SortOptions)>,
     /// Name and type of the result.
     pub result: FieldRef,
+    /// Its place among the calls in what is kept, so that they may change places in a query; equal ones stand in order.
+    pub place: usize,
 }
 
 impl AggregateCall {
@@ -28,7 +30,7 @@ impl AggregateCall {
     pub fn new(kind: AggregateKind, args: Vec<usize>, name: &str, input: &[FieldRef]) -> Result<Self> {
         let types = args.iter().map(|arg| from_field(field(input, *arg)?)).collect::<Result<Vec<_>>>()?;
         let result = Arc::new(to_field(name, &kind.result_type(&types)?));
-        Ok(AggregateCall { kind, args, distinct: false, filter: None, order_by: Vec::new(), result })
+        Ok(AggregateCall { kind, args, distinct: false, filter: None, order_by: Vec::new(), result, place: 0 })
     }
 
     /// The same over rows in which this boolean column is true.

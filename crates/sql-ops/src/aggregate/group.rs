@@ -435,6 +435,41 @@ impl Opened {
     }
 }
 
+/// Gives groups that were stored without a time of their last change one, and takes it from them where none is wanted any more:
+/// `time` is the place of that word.
+fn fit_stored(
+    aggregator: &Aggregator,
+    groups: &mut KeyedTable<RowBytes, AggState>,
+    time: usize,
+    ttl: Option<&TimeToLive>,
+) -> Result<()> {
+    let wanted = aggregator.new_state().words().len();
+    let mut other = None;
+    groups.retain(|_, state| {
+        match (state.words().len(), ttl) {
+            (stored, _) if stored == wanted => {}
+            (stored, Some(ttl)) if stored + 1 == wanted => {
+                let now = ttl.now();
+                state.edit_words(|words| words.insert(time, now));
+            }
+            (stored, None) if stored == wanted + 1 => {
+                state.edit_words(|words| {
+                    words.remove(time);
+                });
+            }
+            (stored, _) => other = Some(stored),
+        }
+        true
+    });
+    match other {
+        None => Ok(()),
+        Some(stored) => Err(Error::state(format!(
+            "the stored groups have accumulators of {stored} words, those of the query have {wanted}"
+        ))
+        .mend("keep the aggregates of the query as they were, or let the job start without this state")),
+    }
+}
+
 /// Whether a group has no rows left.
 fn is_gone(spec: &GroupAggregateSpec, states: &States, group: usize) -> bool {
     spec.retract && states.words(group)[0] as i64 <= 0
@@ -475,15 +510,18 @@ impl Operator for GroupAggregate {
 
     fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
         let aggregator = self.spec.aggregator(self.input == Input::Partials)?;
+        let mut groups = context.state.keyed("groups")?;
+        let ttl = self.spec.ttl.map(|ttl| TimeToLive::new(ttl, context));
+        fit_stored(&aggregator, &mut groups, self.spec.count_words(), ttl.as_ref())?;
         let sets = match aggregator.has_distinct() && self.input == Input::Rows {
             true => Some(context.state.panes("distinct")?),
             false => None,
         };
         self.opened = Some(Opened {
             codec: self.spec.key_codec()?,
-            groups: context.state.keyed("groups")?,
+            groups,
             clock: context.clock.clone(),
-            ttl: self.spec.ttl.map(|ttl| TimeToLive::new(ttl, context)),
+            ttl,
             aggregator,
             sets,
         });

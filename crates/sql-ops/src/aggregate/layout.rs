@@ -127,10 +127,13 @@ impl Layout {
         inside: bool,
     ) -> Result<Self> {
         let mut layout = Layout { words: reserved, ..Layout::default() };
-        for call in calls {
-            let finish = layout.add(call, input, retract)?;
-            layout.finishes.push(finish);
+        let mut order: Vec<usize> = (0..calls.len()).collect();
+        order.sort_by_key(|at| calls[*at].place);
+        let mut finishes = vec![None; calls.len()];
+        for at in order {
+            finishes[at] = Some(layout.add(&calls[at], input, retract)?);
         }
+        layout.finishes = finishes.into_iter().flatten().collect();
         for slot in &mut layout.slots {
             let (at, n) = match slot.op.is_varying() {
                 true => (&mut layout.varyings, 1),

@@ -112,6 +112,13 @@ impl AggState {
         }
     }
 
+    /// Puts a word in, or takes one out.
+    pub(super) fn edit_words(&mut self, edit: impl FnOnce(&mut Vec<u64>)) {
+        let mut words = self.words().to_vec();
+        edit(&mut words);
+        self.set_words(&words);
+    }
+
     fn of(words: &[u64], varying: Vec<Varying>) -> Self {
         let mut state = AggState::default();
         state.set_words(words);

@@ -71,6 +71,7 @@ impl Calls {
                 filter: call.filter.as_ref().map(place),
                 order_by: Vec::new(),
                 result: spec.output.fields()[width + at].clone(),
+                place: at,
             };
             match frames.iter_mut().find(|(frame, ..)| *frame == call.frame) {
                 Some((_, calls, aggregates)) => {

@@ -218,7 +218,7 @@ fn mergeable(fields: &[PlanField], below: &[Expr], filter: Option<&Expr>, made: 
 }
 
 /// Fields taken out of a row that is put together on the spot are its parts.
-fn simplified(expr: Expr) -> PlanResult<Expr> {
+pub(crate) fn simplified(expr: Expr) -> PlanResult<Expr> {
     let simple = expr.transform_up(|e| {
         let Expr::ScalarFunction(call) = &e else { return Ok(Transformed::no(e)) };
         if call.name() != "get_field" || call.args.len() != 2 {
@@ -252,7 +252,7 @@ fn known_values(filter: Option<Expr>, made: Vec<Made>) -> PlanResult<(Option<Exp
 }
 
 /// The columns that a condition makes equal to constants.
-pub(super) fn equalities(filter: &Expr) -> Vec<(String, ScalarValue)> {
+pub(crate) fn equalities(filter: &Expr) -> Vec<(String, ScalarValue)> {
     let equality = |conjunct: &Expr| match conjunct {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
             match (left.as_ref(), right.as_ref()) {
@@ -270,7 +270,7 @@ pub(super) fn equalities(filter: &Expr) -> Vec<(String, ScalarValue)> {
 }
 
 /// Only choices are decided: values stay the columns that they are.
-pub(super) fn with_known(expr: Expr, known: &[(String, ScalarValue)]) -> PlanResult<Expr> {
+pub(crate) fn with_known(expr: Expr, known: &[(String, ScalarValue)]) -> PlanResult<Expr> {
     let decided = expr.transform_up(|e| {
         let Expr::Case(case) = e else { return Ok(Transformed::no(e)) };
         let mut left = Vec::new();

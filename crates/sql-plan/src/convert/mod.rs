@@ -8,6 +8,9 @@ mod calc;
 mod interval;
 mod join;
 mod over;
+mod predicate;
+mod push_down;
+mod reads;
 mod scan;
 pub(crate) mod sink;
 mod temporal;
@@ -33,8 +36,9 @@ use flugs_sql_types::TimeKind;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+pub(crate) use calc::{equalities, simplified, with_known};
 pub(crate) use join::concatenated;
-pub(crate) use scan::push_down;
+pub(crate) use push_down::push_down;
 
 /// Converts relations into nodes of a plan.
 pub(crate) struct Converter<'a> {

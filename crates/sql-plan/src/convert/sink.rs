@@ -79,7 +79,7 @@ impl Converter<'_> {
             .filter_map(|key| written.iter().position(|c| c.name == *key))
             .collect();
         let calc = self.calc(input, None, made)?;
-        let identity = target.options.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(",");
+        let identity = super::scan::identity(&target.options);
         let fields = written
             .iter()
             .map(|c| crate::plan::PlanField::new(Arc::new(to_field(&c.name, &c.sql_type))))

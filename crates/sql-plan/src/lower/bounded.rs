@@ -26,7 +26,7 @@ impl Lowering<'_> {
                 let spec = HashAggregateSpec {
                     input,
                     keys: keys.clone(),
-                    calls: calls(of),
+                    calls: calls(of, from),
                     phase: AggregatePhase::Complete,
                     row_over_nothing: keys.is_empty(),
                     spill,
@@ -91,7 +91,7 @@ impl Lowering<'_> {
                     time: window_time(window),
                     zone: self.zone(),
                     keys: keys.clone(),
-                    calls: calls(of),
+                    calls: calls(of, from),
                     window_columns: vec![WindowColumn::Start, WindowColumn::End, WindowColumn::Time],
                     output,
                     late_output: false,

@@ -108,7 +108,7 @@ impl Lowering<'_> {
 
     /// Whether somebody asks for the late rows of a node.
     pub(crate) fn wants_late(&self, node: &Node) -> bool {
-        let of_node = |id: &NodeId| self.plan.node(*id).digest == node.digest;
+        let of_node = |id: &NodeId| std::ptr::eq(self.plan.node(*id), node);
         self.plan.reachable().into_iter().any(|id| {
             let other = self.plan.node(id);
             matches!(other.op, Op::LateRows) && other.inputs.iter().any(of_node)

@@ -4,7 +4,9 @@ use crate::bind::nodes::WindowKind;
 use crate::explain::is_bounded;
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
-use crate::plan::{AggregateCall, Emit, Node, Op, OverCall, RankFunction, SortKey, WindowSpec};
+use crate::plan::{
+    AggregateCall, Emit, Node, Op, OverCall, RankFunction, SortKey, WindowSpec, call_digest,
+};
 use datafusion_expr::{WindowFrame, WindowFrameBound, WindowFrameUnits};
 use flugs_batch::ChangeBatch;
 use flugs_graph::NodeKind;
@@ -57,16 +59,20 @@ pub(super) fn sort_options(keys: &[SortKey]) -> Vec<(usize, SortOptions)> {
     keys.iter().map(|key| (key.column, options(key.options))).collect()
 }
 
-pub(super) fn calls(calls: &[AggregateCall]) -> Vec<OpsCall> {
+/// The calls over a node's rows. What is kept of them has the order of their meanings.
+pub(super) fn calls(calls: &[AggregateCall], input: &Node) -> Vec<OpsCall> {
+    let digests: Vec<String> = calls.iter().map(|call| call_digest(call, input)).collect();
     calls
         .iter()
-        .map(|call| OpsCall {
+        .zip(&digests)
+        .map(|(call, digest)| OpsCall {
             kind: call.kind.clone(),
             args: call.args.clone(),
             distinct: call.distinct,
             filter: call.filter,
             order_by: sort_options(&call.order_by),
             result: call.field.clone(),
+            place: digests.iter().filter(|other| *other < digest).count(),
         })
         .collect()
 }
@@ -122,7 +128,7 @@ impl Lowering<'_> {
                 let spec = GroupAggregateSpec {
                     input: schema,
                     keys: keys.clone(),
-                    calls: calls(of),
+                    calls: calls(of, input),
                     retract,
                     emit_update_before,
                     at_end: false,
@@ -260,7 +266,7 @@ impl Lowering<'_> {
         let (input, output) = (from.schema(), node.schema());
         let window_columns = vec![WindowColumn::Start, WindowColumn::End, WindowColumn::Time];
         let exchange = Exchange::Key(keys.clone());
-        let (keys, calls, zone) = (keys.clone(), calls(of), self.zone());
+        let (keys, calls, zone) = (keys.clone(), calls(of, from), self.zone());
         if let Some(window) = window
             && shape(window.kind).is_none()
         {

@@ -70,6 +70,15 @@ impl Sink for AnySink {
     }
 }
 
+/// Positions are those of the table, whatever columns are read of it, as far as the source gives all of its rows.
+fn source_uid(scan: &ScanOp) -> String {
+    let applied = scan.predicates.iter().filter(|predicate| scan.source.applies(predicate));
+    let mut applied: Vec<String> = applied.map(|predicate| format!("{predicate:?}")).collect();
+    applied.sort_unstable();
+    let rows = hash_bytes(format!("{}{applied:?}", scan.identity).as_bytes());
+    format!("source:{}:{rows:016x}", scan.table)
+}
+
 impl Lowering<'_> {
     pub(super) fn scan(&mut self, node: &Node, scan: &ScanOp) -> Result<Vec<Origin>> {
         let ordered = (scan.watermark.is_some() && !self.plan.batch) || !node.changes.is_append();
@@ -90,9 +99,7 @@ impl Lowering<'_> {
             }
             _ => WatermarkStrategy::none(),
         };
-        // Positions are those of the table, whatever is read of it.
-        let offered = hash_bytes(format!("{}{:?}", scan.identity, scan.predicates).as_bytes());
-        let uid = format!("source:{}:{offered:016x}", scan.table);
+        let uid = source_uid(scan);
         let on_malformed = match scan.source.skips_malformed() {
             true => OnMalformed::Skip,
             false => OnMalformed::Fail,

@@ -1,18 +1,20 @@
 //! The plan between SQL and the job graph: what each operator does, over columns by number.
 //!
 //! Nodes stand in an arena; equal nodes over equal inputs are one node, so common parts of a statement set are computed once.
-//! A node's digest says what it computes, whatever its place: it addresses the node's state.
+//! A node's digest says what it computes, whatever its place and names: it addresses the node's state (see [`Meaning`]).
 
 mod expr;
+mod meaning;
 mod node;
 
 pub use expr::{column_index, columns_of, is_column, pretty, remap, substitute};
+pub(crate) use meaning::call_digest;
+pub use meaning::Meaning;
 pub use node::{
     AggregateCall, CallDigest, Changes, CorrelateFn, Emit, JoinKind, LookupSpec, Node, NodeId, Op, OverCall,
     PlanField, RankFunction, ScanOp, SinkOp, SortKey, WindowRole, WindowSpec,
 };
 
-use flugs_types::hash_bytes;
 use std::collections::HashMap;
 
 /// The nodes of a statement or statement set.
@@ -55,20 +57,47 @@ impl Plan {
 
     /// Adds a node, or finds the one that computes the same.
     pub fn add(&mut self, op: Op, inputs: Vec<NodeId>, fields: Vec<PlanField>) -> NodeId {
-        let of_inputs: Vec<String> = inputs.iter().map(|i| self.nodes[*i].digest.clone()).collect();
-        let meaning = format!("{}({}):{}", op.meaning(), of_inputs.join(","), node::names(&fields));
-        if let Some(id) = self.known.get(&meaning) {
+        self.insert(op, inputs, fields, None)
+    }
+
+    /// Adds a projection or filter, part of which its input does already: it means what it did before that.
+    pub(crate) fn add_like(
+        &mut self,
+        op: Op,
+        inputs: Vec<NodeId>,
+        fields: Vec<PlanField>,
+        meaning: Meaning,
+    ) -> NodeId {
+        self.insert(op, inputs, fields, Some(meaning))
+    }
+
+    fn insert(
+        &mut self,
+        op: Op,
+        inputs: Vec<NodeId>,
+        fields: Vec<PlanField>,
+        meaning: Option<Meaning>,
+    ) -> NodeId {
+        let known = format!("{} {inputs:?}: {}", op.meaning(), node::names(&fields));
+        if let Some(id) = self.known.get(&known).filter(|_| op.is_repeatable()) {
             return *id;
         }
-        let digest = format!("{:016x}", hash_bytes(meaning.as_bytes()));
         let (changes, keys) = match (self.traits(&op, &inputs), &op) {
             // Only a source can have changes, before they are folded.
             ((_, keys), op) if self.batch && !matches!(op, Op::Scan(_)) => (Changes::APPEND, keys),
             (traits, _) => traits,
         };
+        let of_inputs: Vec<&Node> = inputs.iter().map(|id| &self.nodes[*id]).collect();
+        let (digest, meaning) = match meaning {
+            Some(meaning) => (meaning::calc_digest(&meaning), meaning),
+            None => {
+                let described = meaning::describe(&op, &of_inputs, &fields);
+                (described.digest, described.meaning)
+            }
+        };
         let id = self.nodes.len();
-        self.known.insert(meaning, id);
-        self.nodes.push(Node { op, inputs, fields, digest, changes, keys, update_before: false });
+        self.known.insert(known, id);
+        self.nodes.push(Node { op, inputs, fields, digest, meaning, changes, keys, update_before: false });
         id
     }
 

@@ -1,6 +1,7 @@
 //! Operators of a plan.
 
 use crate::bind::nodes::WindowKind;
+use crate::plan::Meaning;
 use crate::plan::expr::pretty;
 use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
@@ -107,8 +108,10 @@ pub struct Node {
     pub inputs: Vec<NodeId>,
     /// Its columns.
     pub fields: Vec<PlanField>,
-    /// What it computes, hashed: names its state.
+    /// The address of its state: what it computes.
     pub digest: String,
+    /// What its rows and columns mean.
+    pub meaning: Meaning,
     /// Which changes its output has.
     pub changes: Changes,
     /// Sets of columns each of which is unique in the table that the output describes.
@@ -615,6 +618,16 @@ impl Op {
             // Beside NULLs a row comes out however late it is.
             Op::TemporalJoin { kind: JoinKind::Inner, times: Some(_), .. } => true,
             _ => false,
+        }
+    }
+
+    /// Whether it gives the same for the same rows each time, and need not be done twice: a sink writes as often as it is told to.
+    pub fn is_repeatable(&self) -> bool {
+        match self {
+            Op::Sink(_) => false,
+            Op::Calc { filter, exprs } => !filter.iter().chain(exprs).any(Expr::is_volatile),
+            Op::Correlate { function: CorrelateFn::Function(function), .. } => function.is_deterministic(),
+            _ => true,
         }
     }
 

@@ -5,6 +5,7 @@ use flugs_connector::Sink;
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{Statement, parse_script};
 use flugs_sql_plan::catalog::{CatalogObject, Catalogs};
+use flugs_sql_plan::plan::Plan;
 use flugs_sql_plan::{PlanConfig, PlanResult, Planner};
 use flugs_table::{
     ChangelogMode, LookupSource, OptionSpec, Registry, TableContext, TableFactory, TableSink, TableSource,
@@ -42,6 +43,12 @@ impl Session {
 
     /// Declares and plans the statements of a script, as far as the first mistake.
     pub fn plan(&mut self, script: &str) -> PlanResult<()> {
+        self.jobs(script).map(drop)
+    }
+
+    /// The plans of a script's jobs.
+    pub fn jobs(&mut self, script: &str) -> PlanResult<Vec<Plan>> {
+        let mut plans = Vec::new();
         for parsed in parse_script(script)? {
             let planner = self.planner();
             match parsed.statement {
@@ -53,16 +60,16 @@ impl Session {
                     let (path, view) = (planner.path(&create.name)?, planner.declared_view(&create)?);
                     let _ = self.catalogs.create_object(path, CatalogObject::View(view), false, true);
                 }
-                Statement::Insert(insert) => drop(planner.inserts(&[insert])?),
-                Statement::StatementSet(inserts) => drop(planner.inserts(&inserts)?),
+                Statement::Insert(insert) => plans.push(planner.inserts(&[insert])?),
+                Statement::StatementSet(inserts) => plans.push(planner.inserts(&inserts)?),
                 Statement::Query(query) => {
                     planner.columns(&query)?;
-                    planner.query(&query, Arc::new(Anything))?;
+                    plans.push(planner.query(&query, Arc::new(Anything))?);
                 }
                 _ => {}
             }
         }
-        Ok(())
+        Ok(plans)
     }
 }
 

@@ -110,6 +110,7 @@ impl Large {
                 filter: call.filter,
                 order_by: Vec::new(),
                 result: spec.output.fields()[width + at].clone(),
+                place: at,
             };
             let aggregator =
                 Aggregator::new(&[aggregate], spec.input.fields(), AggregatorOptions::default())?;

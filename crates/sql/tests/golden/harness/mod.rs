@@ -4,4 +4,5 @@
 
 pub mod case;
 pub mod run;
+pub mod sink;
 pub mod table;

@@ -1,21 +1,21 @@
 //! Ways to run a script: all its statements, the last of which is a query.
 
-use crate::harness::table::{Gate, InputTable, RowTables};
+use crate::harness::sink::Collected;
+use crate::harness::table::{InputTable, RowTables};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use flugs_api::Environment;
-use flugs_batch::{Batch, ChangeBatch, Records};
+use flugs_batch::{Batch, ChangeBatch};
 use flugs_checkpoint::MemoryStore;
 use flugs_cluster::{Restore, Runtime};
-use flugs_connector::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
 use flugs_graph::{Edge, Node, NodeId};
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{Query, SqlError, Statement, split};
 use flugs_sql_plan::catalog::{CatalogObject, Catalogs};
 use flugs_sql_plan::plan::Plan;
 use flugs_sql_plan::{JobBuilder, PlanConfig, Planner, RuntimeMode, lower};
-use flugs_table::{ChangelogMode, Registry, TableSink};
+use flugs_table::Registry;
 use flugs_task::{EdgeFactory, NodeFactory};
-use flugs_types::{CheckpointId, Error, Result, RowKind};
+use flugs_types::{Error, Result, RowKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -56,85 +56,14 @@ impl JobBuilder for Program<'_> {
     }
 }
 
-#[derive(Default)]
-struct Written {
-    /// Of checkpoints that are not complete, by the id of the commit.
-    staged: BTreeMap<u64, Vec<ChangeBatch>>,
-    committed: Vec<ChangeBatch>,
-}
-
-/// A sink that shows what a checkpoint covers, once.
-#[derive(Clone, Default)]
-struct Collected(Arc<Mutex<Written>>);
-
-impl TableSink for Collected {
-    fn changelog_mode(&self, query: ChangelogMode) -> ChangelogMode {
-        match query {
-            ChangelogMode::Append => ChangelogMode::Append,
-            _ => ChangelogMode::Retract,
-        }
-    }
-
-    fn parallelism(&self) -> Option<u32> {
-        Some(1)
-    }
-
-    fn sink(&self, _: bool) -> Result<Box<dyn Sink<Item = ChangeBatch>>> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl Sink for Collected {
-    type Item = ChangeBatch;
-
-    fn delivery(&self) -> Delivery {
-        Delivery::ExactlyOnce
-    }
-
-    fn writer(&self, _: WriterContext, _: Vec<Vec<u8>>) -> Result<Box<dyn SinkWriter<ChangeBatch>>> {
-        Ok(Box::new(Writer { written: self.0.clone(), open: Vec::new() }))
-    }
-}
-
-struct Writer {
-    written: Arc<Mutex<Written>>,
-    /// Since the last barrier.
-    open: Vec<ChangeBatch>,
-}
-
-impl SinkWriter<ChangeBatch> for Writer {
-    fn write(&mut self, rows: Records<ChangeBatch>) -> Result<()> {
-        self.open.extend(rows.values);
-        Ok(())
-    }
-
-    fn prepare(&mut self, _: CheckpointId, _: bool) -> Result<Prepared> {
-        let mut written = self.written.lock().expect("written");
-        let id = written.staged.last_key_value().map_or(0, |(id, _)| id + 1);
-        written.staged.insert(id, std::mem::take(&mut self.open));
-        Ok(Prepared { committables: vec![Committable(id.to_be_bytes().to_vec())], state: Vec::new() })
-    }
-
-    fn commit(&mut self, committables: Vec<Committable>) -> Result<()> {
-        let mut written = self.written.lock().expect("written");
-        for Committable(id) in committables {
-            let id = u64::from_be_bytes(id.try_into().map_err(|_| Error::bug("an id of a commit"))?);
-            // A second commit of one id finds it empty.
-            if let Some(batches) = written.staged.get_mut(&id).map(std::mem::take) {
-                written.committed.extend(batches);
-            }
-        }
-        Ok(())
-    }
-}
-
 /// A session over tables from text.
 pub struct Session {
     catalogs: Catalogs,
     functions: Arc<FunctionRegistry>,
     registry: Arc<Registry>,
     config: PlanConfig,
-    gate: Arc<Gate>,
+    /// Its tables.
+    pub connector: RowTables,
     runtime: Runtime,
     way: Way,
 }
@@ -142,14 +71,15 @@ pub struct Session {
 impl Session {
     /// A session with these tables.
     pub fn new(tables: &[InputTable], zone: &str, way: Way, runtime: &Runtime) -> Self {
-        let gate = Arc::new(Gate::default());
         let named: BTreeMap<_, _> = tables.iter().map(|t| (t.name.clone(), t.clone())).collect();
         let mut registry = Registry::new();
         flugs_tables::register(&mut registry);
         flugs_files::table::register(&mut registry);
         flugs_formats::columns::register(&mut registry);
         let tables = Arc::new(Mutex::new(named));
-        registry.add_connector(RowTables { tables, batch_rows: way.batch_rows, gate: gate.clone() });
+        let written = Arc::default();
+        let connector = RowTables { tables, batch_rows: way.batch_rows, gate: Arc::default(), written };
+        registry.add_connector(connector.clone());
         let config = PlanConfig {
             mode: way.mode,
             parallelism: way.parallelism,
@@ -161,13 +91,14 @@ impl Session {
             functions: Arc::new(FunctionRegistry::builtin()),
             registry: Arc::new(registry),
             config,
-            gate,
+            connector,
             runtime: runtime.clone(),
             way,
         }
     }
 
-    fn planner(&self, parallelism: u32) -> Planner {
+    /// What plans the session's statements.
+    pub fn planner(&self, parallelism: u32) -> Planner {
         let config = PlanConfig { parallelism, ..self.config.clone() };
         Planner::new(Arc::new(self.catalogs.clone()), self.functions.clone(), self.registry.clone(), config)
     }
@@ -184,7 +115,8 @@ impl Session {
         Ok(outcome)
     }
 
-    fn statement(&mut self, statement: Statement, script: &str) -> Result<Option<Outcome>> {
+    /// Runs a statement; gives the result of a query.
+    pub fn statement(&mut self, statement: Statement, script: &str) -> Result<Option<Outcome>> {
         let planner = self.planner(self.way.parallelism);
         let shown = |e: SqlError| e.into_error(script);
         match statement {
@@ -217,7 +149,8 @@ impl Session {
         Ok(None)
     }
 
-    fn program(&self, plan: &Plan, parallelism: u32) -> Result<Environment> {
+    /// The job of a plan.
+    pub fn program(&self, plan: &Plan, parallelism: u32) -> Result<Environment> {
         let program = Environment::new("golden");
         program.set_parallelism(parallelism).runtime(&self.runtime).checkpoint_interval(None);
         program.restart_strategy(flugs_cluster::RestartStrategy::None);
@@ -240,33 +173,40 @@ impl Session {
 
     fn query(&self, query: &Query, script: &str) -> Result<Outcome> {
         let written = Collected::default();
-        self.gate.scans.store(0, Ordering::SeqCst);
+        let scans = &self.connector.gate.scans;
+        scans.store(0, Ordering::SeqCst);
         let program = self.planned(query, script, self.way.parallelism, &written)?;
-        let Some(resumed) = self.way.resume.filter(|_| self.gate.scans.load(Ordering::SeqCst) > 0) else {
+        let Some(resumed) = self.way.resume.filter(|_| scans.load(Ordering::SeqCst) > 0) else {
             program.execute()?;
             return outcome(&written, None);
         };
         let store = Arc::new(MemoryStore::default());
+        let savepoint = self.stopped(&program, &store)?;
+        let before = written.committed().iter().map(Batch::len).sum();
+        let program = self.planned(query, script, resumed, &written)?;
+        program.checkpoint_store(store).restore(Restore::Path(savepoint));
+        program.execute()?;
+        outcome(&written, Some(before))
+    }
+
+    /// Runs a job until half of each table is read, and stops it; gives the path of its savepoint.
+    pub fn stopped(&self, program: &Environment, store: &Arc<MemoryStore>) -> Result<String> {
+        let gate = &self.connector.gate;
         program.checkpoint_store(store.clone());
-        self.gate.held.store(0, Ordering::SeqCst);
-        self.gate.closed.store(true, Ordering::SeqCst);
+        gate.held.store(0, Ordering::SeqCst);
+        gate.closed.store(true, Ordering::SeqCst);
         let job = program.execute_async()?;
-        let scans = self.gate.scans.load(Ordering::SeqCst);
+        let scans = gate.scans.load(Ordering::SeqCst);
         for _ in 0..5000 {
-            if self.gate.held.load(Ordering::SeqCst) >= scans || job.status().is_terminal() {
+            if gate.held.load(Ordering::SeqCst) >= scans || job.status().is_terminal() {
                 break;
             }
             job.wait_until(Duration::from_millis(1), |_| false);
         }
         let savepoint = job.stop_with_savepoint(false).wait();
         job.wait()?;
-        let savepoint = savepoint?;
-        let before = written.0.lock().expect("written").committed.iter().map(Batch::len).sum();
-        self.gate.closed.store(false, Ordering::SeqCst);
-        let program = self.planned(query, script, resumed, &written)?;
-        program.checkpoint_store(store).restore(Restore::Path(savepoint));
-        program.execute()?;
-        outcome(&written, Some(before))
+        gate.closed.store(false, Ordering::SeqCst);
+        savepoint
     }
 }
 
@@ -307,8 +247,8 @@ pub fn text(batch: &ChangeBatch) -> Result<Vec<(RowKind, String)>> {
 
 fn outcome(written: &Collected, stopped: Option<usize>) -> Result<Outcome> {
     let mut changes = Vec::new();
-    for batch in written.0.lock().expect("written").committed.iter() {
-        changes.extend(text(batch)?);
+    for batch in written.committed() {
+        changes.extend(text(&batch)?);
     }
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     for (kind, row) in &changes {

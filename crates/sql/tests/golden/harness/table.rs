@@ -1,6 +1,7 @@
 //! Tables from text, as the connector `rows`: cut into batches as a run says, and held in the middle until a savepoint is taken.
 
 use crate::harness::case::cells;
+use crate::harness::sink::Collected;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use flugs_batch::{Batch, ChangeBatch, Records};
@@ -86,6 +87,8 @@ pub struct RowTables {
     pub batch_rows: usize,
     /// Where sources are held.
     pub gate: Arc<Gate>,
+    /// What was written, by table.
+    pub written: Arc<Mutex<BTreeMap<String, Collected>>>,
 }
 
 /// How long a reader of a `single` table rests behind a batch, so that the watermark goes out.
@@ -155,8 +158,10 @@ impl TableFactory for RowTables {
         Ok(Box::new(RowsSource { batches, mode, single: table.single, gate: self.gate.clone() }))
     }
 
-    fn sink(&self, _: TableContext<'_>) -> Result<Box<dyn TableSink>> {
-        Err(Error::job("rows are only read"))
+    fn sink(&self, context: TableContext<'_>) -> Result<Box<dyn TableSink>> {
+        let name = context.options.get("table").unwrap_or_default();
+        let mut written = self.written.lock().expect("written");
+        Ok(Box::new(written.entry(name.to_owned()).or_default().clone()))
     }
 
     fn lookup(&self, context: TableContext<'_>, keys: &[usize]) -> Result<Box<dyn LookupSource>> {
