@@ -37,7 +37,9 @@ struct Inner {
 /// A program under construction. Clones share it.
 ///
 /// Checkpoints are on by default: every 10 s, in memory unless [`checkpoint_store`](Self::checkpoint_store) says
-/// where else. With a store of its own, a job that fails is started again after growing delays; without, it fails.
+/// where else. With a store of its own, a job that fails is started again after growing delays; without, it fails, unless
+/// [`restart_strategy`](Self::restart_strategy) says otherwise. Checkpoints that nobody can start from hold no state: they
+/// cost next to nothing, and are there for what exactly-once sinks commit with them.
 #[derive(Clone)]
 pub struct Environment(Arc<Mutex<Inner>>);
 
@@ -206,13 +208,15 @@ impl Environment {
         let inner = self.lock();
         let durable = inner.store.is_some();
         let default = || if durable { RestartStrategy::exponential() } else { RestartStrategy::None };
+        let restart = inner.restart.clone().unwrap_or_else(default);
         let options = JobOptions {
             store: inner.store.clone().unwrap_or_else(|| Arc::new(MemoryStore::default())),
+            recoverable: durable || !matches!(restart, RestartStrategy::None),
             checkpoints: inner.checkpoints.clone(),
             retained: inner.retained,
             restore: inner.restore.clone(),
             allow_non_restored_state: inner.allow_non_restored_state,
-            restart: inner.restart.clone().unwrap_or_else(default),
+            restart,
         };
         let job = JobSpec { graph, nodes: inner.nodes.clone(), edges: inner.edges.clone() };
         let runtime = inner.runtime.clone().unwrap_or_default();

@@ -41,6 +41,7 @@ pub(crate) struct Plan {
     pub(crate) supervisor: Arc<dyn Supervisor>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) allow_non_restored_state: bool,
+    pub(crate) recoverable: bool,
 }
 
 /// The ends of the channels, until their tasks are built.
@@ -240,6 +241,7 @@ impl Plan {
             metrics: self.metrics.clone(),
             groups: groups.clone(),
             allow_non_restored_state: self.allow_non_restored_state,
+            recoverable: self.recoverable,
         })
     }
 }

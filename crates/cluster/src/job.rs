@@ -54,6 +54,9 @@ impl FromStr for Restore {
 pub struct JobOptions {
     /// Where checkpoints go.
     pub store: Arc<dyn BlobStore>,
+    /// Whether anybody may start from them: a restart, or another run that has the same store. Otherwise they hold no state and
+    /// are only there for what sinks commit with them.
+    pub recoverable: bool,
     /// When they are taken.
     pub checkpoints: CheckpointOptions,
     /// How many are kept.

@@ -250,6 +250,7 @@ impl Master {
             supervisor: Arc::new(Reports(self.inbox.clone(), self.attempt)),
             metrics: self.shared.metrics.clone(),
             allow_non_restored_state: self.options.allow_non_restored_state,
+            recoverable: self.options.recoverable,
         };
         let (inbox, attempt) = (self.inbox.clone(), self.attempt);
         let work = move || {

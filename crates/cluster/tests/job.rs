@@ -115,6 +115,7 @@ fn job(
 fn options(store: &Arc<MemoryStore>, restore: Restore, restart: RestartStrategy) -> JobOptions {
     JobOptions {
         store: store.clone(),
+        recoverable: true,
         checkpoints: CheckpointOptions {
             interval: Some(Duration::from_millis(20)),
             ..CheckpointOptions::default()

@@ -55,6 +55,8 @@ pub struct BuildContext {
     pub groups: AlignmentGroups,
     /// Whether state that nobody opens may be dropped.
     pub allow_non_restored_state: bool,
+    /// Whether anybody may start from the job's checkpoints. Otherwise they hold no operator's state.
+    pub recoverable: bool,
 }
 
 /// What follows an operator, by output port.
@@ -173,7 +175,9 @@ fn link<O: Operator>(mut operator: O, context: &mut BuildContext, ports: Ports) 
     operator.open(&mut open)?;
     let shown: Vec<String> = operator.tables().iter().map(|t| t.name().to_owned()).collect();
     check_state(context, &shown)?;
-    let stage: Box<dyn Stage<O::In>> = Box::new(Link::new(operator, out, ident));
+    let link = Link::new(operator, out, ident);
+    let link = if context.recoverable { link } else { link.unrecoverable() };
+    let stage: Box<dyn Stage<O::In>> = Box::new(link);
     Ok(Box::new(stage))
 }
 

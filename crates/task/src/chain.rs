@@ -43,7 +43,7 @@ pub trait Visitor {
 pub trait LinkPort {
     /// Who it is.
     fn ident(&self) -> &Arc<OperatorIdent>;
-    /// Its tables.
+    /// Its tables, as far as they are part of checkpoints.
     fn tables(&mut self) -> Vec<&mut dyn SnapshotTable>;
     /// When it wants a tick.
     fn next_tick(&self) -> Option<Timestamp>;
@@ -197,12 +197,27 @@ pub struct Link<O: Operator> {
     /// The control item that is handed on when the operator is done.
     pending: Option<Control>,
     waiting: VecDeque<StreamElement<O::In>>,
+    /// Whether its tables are part of checkpoints.
+    recoverable: bool,
 }
 
 impl<O: Operator> Link<O> {
     /// An opened operator in front of its output.
     pub fn new(operator: O, out: Output<O::Out>, ident: Arc<OperatorIdent>) -> Self {
-        Link { operator, out, ident, stopped: None, pending: None, waiting: VecDeque::new() }
+        Link {
+            operator,
+            out,
+            ident,
+            stopped: None,
+            pending: None,
+            waiting: VecDeque::new(),
+            recoverable: true,
+        }
+    }
+
+    /// Leaves its tables out of checkpoints: nobody will ever start from one.
+    pub fn unrecoverable(self) -> Self {
+        Link { recoverable: false, ..self }
     }
 
     /// Runs the operator's code. An error or a panic is named by the operator in whose code it was, here rather than at the
@@ -229,7 +244,7 @@ impl<O: Operator> Link<O> {
 
     fn forward(&mut self, control: Control) -> Result<Flow> {
         match control {
-            Control::Barrier(_) => self.operator.tables().iter_mut().for_each(|t| t.freeze()),
+            Control::Barrier(_) => self.tables().into_iter().for_each(|t| t.freeze()),
             Control::Watermark(_) if !self.operator.forwards_watermarks() => return Ok(self.out.flow()),
             _ => {}
         }
@@ -313,7 +328,7 @@ impl<O: Operator> LinkPort for Link<O> {
     }
 
     fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
-        self.operator.tables()
+        if self.recoverable { self.operator.tables() } else { Vec::new() }
     }
 
     fn next_tick(&self) -> Option<Timestamp> {

@@ -106,6 +106,7 @@ pub fn of<S: Source>(source: S) -> Arc<dyn NodeFactory> {
 pub fn options(store: &Arc<Held>) -> JobOptions {
     JobOptions {
         store: store.clone(),
+        recoverable: true,
         checkpoints: CheckpointOptions {
             interval: Some(Duration::from_millis(10)),
             ..CheckpointOptions::default()

@@ -54,6 +54,32 @@ fn savepoint_cancel_restore_drain() {
     }
 }
 
+/// Counts 50,000 keys into an exactly-once sink, and returns the report with the number of rows.
+fn counted(prepare: impl Fn(&Environment)) -> (flugs::JobReport, usize) {
+    let env = Environment::new("keys");
+    env.set_parallelism(2).checkpoint_interval(None);
+    prepare(&env);
+    let counts = MemorySink::new();
+    env.from_collection(0..50_000u64).key_by(|n| *n).count().sink_to(counts.clone(), "out");
+    (env.execute().unwrap(), counts.take().values.len())
+}
+
+#[test]
+fn checkpoints_that_nobody_can_start_from_hold_no_state() {
+    let (report, rows) = counted(|_| {});
+    assert_eq!((report.status, rows), (JobStatus::Finished, 50_000));
+    assert!(report.checkpoint_bytes < 1000, "{}", report.checkpoint_bytes);
+    let (report, rows) = counted(|env| {
+        env.restart_strategy(RestartStrategy::exponential());
+    });
+    assert_eq!(rows, 50_000);
+    assert!(report.checkpoint_bytes > 50_000 * 16, "a restart needs it: {}", report.checkpoint_bytes);
+    let (report, _) = counted(|env| {
+        env.checkpoint_store(Arc::new(MemoryStore::default()));
+    });
+    assert!(report.checkpoint_bytes > 50_000 * 16, "another run may need it: {}", report.checkpoint_bytes);
+}
+
 fn refused(program: impl Fn(&Environment)) -> String {
     let env = Environment::new("refused");
     program(&env);
