@@ -163,17 +163,15 @@ fn take_modes(plan: &mut Plan) -> PlanResult<()> {
         let node = plan.node(id).clone();
         let Op::Sink(sink) = &node.op else { continue };
         let input = plan.node(node.inputs[0]).clone();
-        let query = match (input.changes.is_append(), input.keys.is_empty()) {
+        let has_key = !sink.primary_key.is_empty();
+        let query = match (input.changes.is_append(), has_key && !input.keys.is_empty()) {
             (true, _) => ChangelogMode::Append,
-            (false, false) => ChangelogMode::Upsert,
-            (false, true) => ChangelogMode::Retract,
+            (false, true) => ChangelogMode::Upsert,
+            (false, false) => ChangelogMode::Retract,
         };
-        let mut mode = sink.sink.changelog_mode(query);
+        let mode = sink.sink.changelog_mode(query);
         if mode == ChangelogMode::Append && query != ChangelogMode::Append {
             return Err(not_append(plan, id, &sink.table));
-        }
-        if mode == ChangelogMode::Upsert && sink.primary_key.is_empty() && query != ChangelogMode::Append {
-            mode = ChangelogMode::Retract;
         }
         let mut sink = sink.clone();
         sink.mode = mode;
@@ -181,7 +179,7 @@ fn take_modes(plan: &mut Plan) -> PlanResult<()> {
             key.iter().all(|c| sink.primary_key.contains(c)) && key.len() <= sink.primary_key.len()
         });
         let mut below = node.inputs[0];
-        if mode == ChangelogMode::Upsert && !input.changes.is_append() && !same_key {
+        if mode == ChangelogMode::Upsert && has_key && !input.changes.is_append() && !same_key {
             let fields: Vec<PlanField> = input.fields.clone();
             below = plan.add(Op::Materialize { keys: sink.primary_key.clone() }, vec![below], fields);
         }

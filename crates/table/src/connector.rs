@@ -172,7 +172,8 @@ pub type TableScan = Box<dyn Source<Item = ChangeBatch>>;
 
 /// A table that is written.
 pub trait TableSink: Send + Sync {
-    /// What it takes, where the query gives `query`.
+    /// What it takes, where the query gives `query`: [`Upsert`](ChangelogMode::Upsert) is offered to tables with a primary key
+    /// alone. One without a key that takes `Upsert` all the same has no use for `-U`, which is then not made at all.
     fn changelog_mode(&self, query: ChangelogMode) -> ChangelogMode;
 
     /// How many writers it must have, where that matters; the job's parallelism otherwise.
