@@ -152,3 +152,27 @@ fn warnings_are_no_results() {
     assert_eq!((code, out.as_str()), (Some(0), "{\"a\":1}\n"));
     assert!(err.starts_with("warning: option 'pipeline.object-reuse' has no effect"), "{err}");
 }
+
+#[test]
+fn all_queries_of_nexmark_are_measured() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("nexmark");
+    let arguments = ["bench", "nexmark", "--events", "5000", "--parallelism", "2", "--folder"];
+    let ended = flugs(&[&arguments[..], &[folder.to_str().unwrap()]].concat(), "");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let text = String::from_utf8(ended.stdout).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    let names: Vec<String> = lines[1..].iter().map(|line| line[0].to_owned()).collect();
+    assert_eq!(names, (0..=22).map(|n| format!("q{n}")).collect::<Vec<_>>());
+    for line in &lines[1..] {
+        assert_eq!(line[1], "5000");
+        assert!(line[2].parse::<f64>().unwrap() > 0.0, "{line:?}");
+    }
+    assert!(!folder.exists(), "it is removed");
+
+    std::fs::create_dir(&folder).unwrap();
+    let ended = flugs(&[&arguments[..], &[folder.to_str().unwrap()]].concat(), "");
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("--folder"));
+    assert!(folder.exists(), "what was there is left alone");
+}

@@ -6,12 +6,14 @@ use clap::Args;
 use flugs_sql::RuntimeMode;
 use flugs_sql::SqlEnvironment;
 use flugs_types::{Clock, Error, Result, SystemClock};
+use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Options of the benchmark.
 #[derive(Debug, Args)]
 pub struct NexmarkArguments {
-    /// Which queries; all but q6, q10 and q13 where none is named.
+    /// Which queries; all where none is named.
     #[arg(long, value_delimiter = ',')]
     queries: Vec<String>,
     /// Events of each query; by default as many as keep Flink busy for some ten seconds.
@@ -29,6 +31,9 @@ pub struct NexmarkArguments {
     /// streaming or batch.
     #[arg(long, default_value = "streaming")]
     mode: String,
+    /// Where q10 writes and the side input of q13 stands: a folder that is made, and removed afterwards.
+    #[arg(long)]
+    folder: Option<PathBuf>,
 }
 
 const DDL: &str = include_str!("../../../connectors/nexmark/queries/ddl.sql");
@@ -66,9 +71,35 @@ const QUERIES: &[(&str, u64, &str)] = queries![
     ("q22", 20_000_000),
 ];
 
-/// Those that need nothing but the events.
-fn is_default(name: &str) -> bool {
-    !matches!(name, "q6" | "q10" | "q13")
+/// The folder that the texts name.
+const FOLDER: &str = "/tmp/nexmark";
+
+/// The folder of a run's files, removed when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes it, with the side input of q13: the lines `k,k` for `k` from 0 to 9999.
+    fn make(path: Option<&Path>) -> Result<Self> {
+        let of_process = || std::env::temp_dir().join(format!("flugs-nexmark-{}", std::process::id()));
+        let path = path.map_or_else(of_process, Path::to_owned);
+        let shown = path.display().to_string();
+        let failed = |e| Error::environment(format!("the folder {shown} cannot be made")).caused_by(e);
+        fs::create_dir(&path).map_err(|e| {
+            failed(e)
+                .mend("name a folder that is not there yet with --folder; what is above it must be there")
+        })?;
+        let folder = Folder(path);
+        let lines: String = (0..10_000).map(|key| format!("{key},{key}\n")).collect();
+        fs::write(folder.0.join("side_input.csv"), lines).map_err(failed)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Whoever runs benchmarks can remove what cannot be removed here.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 pub(super) fn run(args: &NexmarkArguments) -> Result<()> {
@@ -81,17 +112,17 @@ pub(super) fn run(args: &NexmarkArguments) -> Result<()> {
     if let Some(wrong) = args.queries.iter().find(|name| !known(name)) {
         return Err(Error::job(format!("there is no query '{wrong}'")).mend("say q0 to q22"));
     }
-    let chosen = QUERIES.iter().filter(|(name, ..)| match args.queries.is_empty() {
-        true => is_default(name),
-        false => args.queries.iter().any(|q| q == name),
-    });
+    let chosen = |name: &str| args.queries.is_empty() || args.queries.iter().any(|query| query == name);
+    let folder = Folder::make(args.folder.as_deref())?;
+    let shown = folder.0.to_str().ok_or_else(|| Error::environment("the folder's path is not UTF-8"))?;
     let mut out = std::io::stdout();
     let printed = |e: std::io::Error| Error::environment("standard output cannot be written").caused_by(e);
     writeln!(out, "query\tevents\tseconds\tevents/s\tcpu_s\tevents/cpu_s\tpeak_MB").map_err(printed)?;
-    for (name, events, text) in chosen {
+    for (name, events, text) in QUERIES.iter().filter(|(name, ..)| chosen(name)) {
         let events = args.events.unwrap_or(*events);
+        let text = text.replace(FOLDER, shown);
         for _ in 0..args.repeats.max(1) {
-            let line = measured(name, text, events, args, mode)?;
+            let line = measured(name, &text, events, args, mode)?;
             writeln!(out, "{line}").and_then(|()| out.flush()).map_err(printed)?;
         }
     }
