@@ -34,7 +34,7 @@ impl Plan {
                 (inputs.iter().fold(Changes::APPEND, |c, i| c.or(self.node(*i).changes)), Vec::new())
             }
             Op::Expand { .. } | Op::WindowAssign { .. } => (of(0).changes, Vec::new()),
-            Op::Aggregate { keys, calls } => {
+            Op::Aggregate { keys, calls, .. } => {
                 let append = of(0).changes.is_append();
                 let changes = Changes { updates: !calls.is_empty(), deletes: !append };
                 (changes, vec![(0..keys.len()).collect()])

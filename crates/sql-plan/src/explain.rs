@@ -3,8 +3,8 @@
 use crate::bind::nodes::WindowKind;
 use crate::config::PlanConfig;
 use crate::plan::{
-    AggregateCall, Changes, JoinKind, Node, NodeId, Op, Plan, PlanField, RankFunction, SortKey, WindowSpec,
-    pretty,
+    AggregateCall, Changes, JoinKind, LateRoute, Node, NodeId, Op, Plan, PlanField, RankFunction, SortKey,
+    WindowSpec, pretty,
 };
 use flugs_connector::Boundedness;
 use flugs_sql_parser::ExplainDetail;
@@ -28,20 +28,20 @@ pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNot
         return None;
     }
     let ended = is_bounded(plan, id);
-    let for_ever = |what: &str| StateNote {
-        what: what.to_owned(),
-        bound: match (config.state_ttl, ended) {
-            (Some(ttl), _) => Some(format!("{} after the last change (table.exec.state.ttl)", shown(ttl))),
-            (None, true) => Some("the input ends".to_owned()),
-            (None, false) => None,
-        },
+    let lasting = |hint: Option<Duration>| match (hint, config.state_ttl) {
+        (Some(ttl), _) if !ttl.is_zero() => Some(format!("{} after the last change (STATE_TTL)", shown(ttl))),
+        (None, Some(ttl)) => Some(format!("{} after the last change (table.exec.state.ttl)", shown(ttl))),
+        _ if ended => Some("the input ends".to_owned()),
+        _ => None,
     };
+    let kept = |what: &str, bound: Option<String>| StateNote { what: what.to_owned(), bound };
+    let for_ever = |what: &str| kept(what, lasting(None));
     let until = |what: &str, bound: String| StateNote { what: what.to_owned(), bound: Some(bound) };
     Some(match &node.op {
         Op::Aggregate { keys, .. } if keys.is_empty() => {
             until("one row of accumulators", "one row".to_owned())
         }
-        Op::Aggregate { .. } => for_ever("accumulators of each group"),
+        Op::Aggregate { ttl, .. } => kept("accumulators of each group", lasting(*ttl)),
         Op::WindowAssign { window, .. } => match window.kind {
             WindowKind::Session { .. } => {
                 until("rows of open sessions", "the watermark closes a session".to_owned())
@@ -51,7 +51,13 @@ pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNot
         Op::WindowAggregate { .. } => {
             until("accumulators of open windows", "the watermark closes a window".to_owned())
         }
-        Op::Join { .. } => for_ever("all rows of both inputs"),
+        Op::Join { ttl: [left, right], .. } if left == right => {
+            kept("all rows of both inputs", lasting(*left))
+        }
+        Op::Join { ttl: [left, right], .. } => {
+            let sides = lasting(*left).zip(lasting(*right));
+            kept("all rows of both inputs", sides.map(|(l, r)| format!("left: {l}, right: {r}")))
+        }
         Op::IntervalJoin { bounds, .. } => until(
             "rows of both inputs",
             format!("{} of event time", shown(Duration::from_millis((bounds.1 - bounds.0).unsigned_abs()))),
@@ -298,7 +304,15 @@ fn line(plan: &Plan, id: NodeId) -> String {
             } else {
                 "unordered"
             };
-            let _ = write!(text, ", read=[{order}])");
+            let _ = write!(text, ", read=[{order}]");
+            match &scan.late {
+                Some(LateRoute { to: Some(table), .. }) => {
+                    let _ = write!(text, ", late=[route: {table}]");
+                }
+                Some(LateRoute { to: None, .. }) => text.push_str(", late=[drop]"),
+                None => {}
+            }
+            text.push(')');
             text
         }
         Op::Values(rows) => format!("{name}(rows=[{}], fields=[{}])", rows.num_rows(), all(&node.fields)),
@@ -317,7 +331,7 @@ fn line(plan: &Plan, id: NodeId) -> String {
                 nulls.iter().map(|s| format!("({})", named(s, input(0)))).collect::<Vec<_>>().join(", ");
             format!("{name}(without=[{sets}])")
         }
-        Op::Aggregate { keys, calls } => {
+        Op::Aggregate { keys, calls, .. } => {
             let select = calls.iter().map(|c| call(c, input(0))).collect::<Vec<_>>().join(", ");
             format!("{name}(groupBy=[{}], select=[{select}])", named(keys, input(0)))
         }
@@ -357,12 +371,13 @@ fn line(plan: &Plan, id: NodeId) -> String {
             input(0)[windows.0.1].name(),
             input(1)[windows.1.1].name()
         ),
-        Op::LookupJoin { kind, lookup, keys, residual } => {
+        Op::LookupJoin { kind, lookup, keys, residual, shuffle } => {
             let on = keys
                 .iter()
                 .map(|(l, r)| format!("{} = {}", lookup.schema.field(*r).name(), input(0)[*l].name()));
             let on = on.chain(residual.iter().map(pretty)).collect::<Vec<_>>().join(" AND ");
-            format!("{name}(table=[{}], joinType=[{kind:?}], lookup=[{on}])", lookup.table)
+            let shuffle = if *shuffle { ", shuffle=[true]" } else { "" };
+            format!("{name}(table=[{}], joinType=[{kind:?}], lookup=[{on}]{shuffle})", lookup.table)
         }
         Op::Correlate { function, args, left } => {
             let kind = if *left { "Left" } else { "Inner" };

@@ -13,6 +13,7 @@ mod convert;
 mod declare;
 mod error;
 mod explain;
+mod late;
 mod lower;
 mod optimize;
 pub mod plan;

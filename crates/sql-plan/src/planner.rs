@@ -1,6 +1,6 @@
 //! What a session asks of planning.
 
-use crate::bind::{Binder, is_written};
+use crate::bind::{Binder, hints, is_written};
 use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ObjectPath};
 use crate::changelog::settle;
 use crate::config::{PlanConfig, RuntimeMode};
@@ -8,7 +8,7 @@ use crate::convert::sink::{SinkColumn, Target};
 use crate::convert::{Converter, push_down};
 use crate::error::{PlanResult, lower, placed, semantic, unsupported};
 use crate::explain::is_bounded;
-use crate::plan::{NodeId, Op, Plan};
+use crate::plan::{NodeId, Plan};
 use datafusion_common::DFSchema;
 use datafusion_expr::LogicalPlan;
 use flugs_sql_functions::FunctionRegistry;
@@ -44,8 +44,15 @@ impl Planner {
         config: PlanConfig,
     ) -> Self {
         let options = crate::bind::options(&config.time_zone);
-        let binder =
-            Binder { catalogs, functions, registry, options, hints: Arc::default(), expanding: Vec::new() };
+        let binder = Binder {
+            catalogs,
+            functions,
+            registry,
+            options,
+            hints: Arc::default(),
+            relations: Arc::default(),
+            expanding: Vec::new(),
+        };
         Planner { binder, config }
     }
 
@@ -115,7 +122,7 @@ impl Planner {
             let mut plan = Plan::new(batch);
             fill(&mut plan)?;
             if !batch {
-                self.route_late(&mut plan)?;
+                plan = crate::late::route(self, &plan)?;
             }
             finished(plan)
         };
@@ -154,34 +161,7 @@ impl Planner {
         planned().map_err(|e| placed(e, &query.text, query.span))
     }
 
-    /// Sends the rows that come too late to the table that the session names.
-    fn route_late(&self, plan: &mut Plan) -> PlanResult<()> {
-        let Some(name) = &self.config.late_table else { return Ok(()) };
-        let parts: Vec<String> = name.split('.').map(str::to_owned).collect();
-        let path = self.binder.catalogs.resolve(&parts).map_err(lower)?;
-        let object = self.binder.catalogs.object(&path).map_err(lower)?.clone();
-        let CatalogObject::Table(table) = object.as_ref() else {
-            return Err(semantic(format!("late rows cannot be written to '{path}', which is a view")));
-        };
-        for id in plan.reachable() {
-            if !plan.node(id).op.has_late_rows() {
-                continue;
-            }
-            let fields = plan.node(plan.node(id).inputs[0]).fields.clone();
-            let place = |name: &str| fields.iter().position(|f| f.name() == name);
-            let written = table.columns.iter().filter(|c| is_written(&c.kind));
-            let columns =
-                written.map(|c| place(&c.name).map_or(SinkColumn::Null, SinkColumn::Query)).collect();
-            let late = plan.add(Op::LateRows, vec![id], fields);
-            let options = table.options.clone();
-            let target = Target { path: &path, table, options, overwrite: false, columns };
-            let sink = self.converter(plan).write(late, &target)?;
-            plan.sinks.push(sink);
-        }
-        Ok(())
-    }
-
-    fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {
+    pub(crate) fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {
         Converter { plan, binder: &self.binder, config: &self.config }
     }
 
@@ -202,11 +182,7 @@ impl Planner {
         let logical = self.binder.query(&insert.source).map_err(source)?;
         let width = logical.schema().fields().len();
         let columns = self.targets(insert, &path, table, width)?;
-        let hints: Vec<(String, String)> = insert
-            .hints
-            .iter()
-            .flat_map(|hint| hint.options.iter().map(|o| (o.key.clone(), o.value.clone())))
-            .collect();
+        let hints = hints::table_options(&insert.hints)?;
         let options = table.options.overlaid(&hints.into_iter().collect());
         let target = Target { path: &path, table, options, overwrite: insert.overwrite, columns };
         let mut converter = self.converter(plan);

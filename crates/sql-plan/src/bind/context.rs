@@ -37,7 +37,7 @@ impl<'b> Context<'b> {
     pub(crate) fn new(binder: &'b Binder) -> Self {
         Context {
             binder,
-            relations: vec![Arc::new(FlinkRelations(binder.clone()))],
+            relations: vec![Arc::new(FlinkRelations::new(binder.clone()))],
             exprs: vec![Arc::new(FlinkSyntax(binder.functions.clone()))],
         }
     }

@@ -1,6 +1,6 @@
 //! Joins with a table function, and with a table as it was at a time: from what DataFusion binds to nodes of our own.
 
-use crate::bind::nodes::{AsOfNode, CorrelateNode, FunctionScanNode, TemporalJoinNode};
+use crate::bind::nodes::{AsOfNode, CorrelateNode, FunctionScanNode, HintedNode, TemporalJoinNode};
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{NullEquality, Result, not_impl_err};
 use datafusion_expr::logical_plan::{Filter, Join};
@@ -79,7 +79,14 @@ fn as_of(plan: &LogicalPlan) -> Result<Option<(Expr, LogicalPlan)>> {
             None => None,
         }),
         LogicalPlan::Extension(extension) => {
-            let node = extension.node.as_any().downcast_ref::<AsOfNode>();
+            let node = extension.node.as_any();
+            if let Some(hinted) = node.downcast_ref::<HintedNode>() {
+                return Ok(as_of(&hinted.input)?.map(|(time, input)| {
+                    let node = Arc::new(HintedNode { input, said: hinted.said.clone() });
+                    (time, LogicalPlan::Extension(Extension { node }))
+                }));
+            }
+            let node = node.downcast_ref::<AsOfNode>();
             Ok(node.map(|node| (node.time.clone(), node.input.clone())))
         }
         _ => Ok(None),

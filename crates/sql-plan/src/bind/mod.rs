@@ -7,6 +7,7 @@ mod calls;
 mod check;
 mod context;
 pub(crate) mod group_windows;
+pub(crate) mod hints;
 mod lateral;
 mod literals;
 pub(crate) mod nodes;
@@ -45,6 +46,8 @@ pub(crate) struct Binder {
     pub(crate) options: Arc<ConfigOptions>,
     /// The hints of the query that is bound.
     pub(crate) hints: Arc<Hints>,
+    /// What those behind `SELECT` say of its relations.
+    pub(crate) relations: Arc<hints::RelationHints>,
     /// Views that are being expanded, so that one that refers to itself is an error.
     pub(crate) expanding: Vec<ObjectPath>,
 }
@@ -69,7 +72,8 @@ impl Binder {
 
     /// Binds a query, with Flink's types.
     pub(crate) fn bound(&self, query: &Query) -> PlanResult<LogicalPlan> {
-        let binder = Binder { hints: Arc::new(query.hints.clone()), ..self.clone() };
+        let relations = Arc::new(hints::of_relations(&query.ast, &query.hints)?);
+        let binder = Binder { hints: Arc::new(query.hints.clone()), relations, ..self.clone() };
         let mut ast = query.ast.as_ref().clone();
         check::calls(&ast, &self.functions)?;
         group_windows::rewrite_auxiliary(&mut ast);
@@ -83,6 +87,7 @@ impl Binder {
         let plan = typing::apply(plan, &self.functions).map_err(planning)?;
         let plan = group_windows::expand(plan).map_err(planning)?;
         check::plan(&plan)?;
+        hints::check_heeded(&plan)?;
         Ok(plan)
     }
 

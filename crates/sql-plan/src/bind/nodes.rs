@@ -1,5 +1,6 @@
 //! Relations that DataFusion does not know, as nodes of its logical plans.
 
+use crate::bind::hints::Said;
 use crate::plan::CorrelateFn;
 use arrow::datatypes::DataType;
 use datafusion_common::{Column, DFSchema, DFSchemaRef, Result, TableReference};
@@ -61,6 +62,48 @@ impl UserDefinedLogicalNodeCore for WatermarkNode {
         let watermark = exprs.swap_remove(1);
         let column = exprs.swap_remove(0);
         Ok(WatermarkNode { input: one(inputs), column, watermark })
+    }
+
+    fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
+        Some(vec![output_columns.to_vec()])
+    }
+}
+
+/// A relation of which a hint says something.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct HintedNode {
+    pub(crate) input: LogicalPlan,
+    pub(crate) said: Said,
+}
+unordered!(HintedNode);
+
+impl UserDefinedLogicalNodeCore for HintedNode {
+    fn name(&self) -> &str {
+        "Hinted"
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        vec![&self.input]
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        self.input.schema()
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        Vec::new()
+    }
+
+    fn prevent_predicate_push_down_columns(&self) -> std::collections::HashSet<String> {
+        std::collections::HashSet::new()
+    }
+
+    fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hinted: {:?}", self.said)
+    }
+
+    fn with_exprs_and_inputs(&self, _: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
+        Ok(HintedNode { input: one(inputs), said: self.said.clone() })
     }
 
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {

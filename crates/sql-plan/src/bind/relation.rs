@@ -1,6 +1,9 @@
 //! Relations of a `FROM` that DataFusion does not plan: window and other table functions, `FOR SYSTEM_TIME AS OF`, hints.
 
-use crate::bind::nodes::{AsOfNode, FunctionRef, FunctionScanNode, WindowKind, WindowNode, column_of};
+use crate::bind::hints::{self, Said};
+use crate::bind::nodes::{
+    AsOfNode, FunctionRef, FunctionScanNode, HintedNode, WindowKind, WindowNode, column_of,
+};
 use crate::bind::{Binder, inside};
 use crate::catalog::CatalogFunction;
 use crate::error::{lower, semantic, unsupported};
@@ -16,11 +19,16 @@ use sqlparser::ast::{
     self, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned, TableAlias, TableFactor,
     TableVersion,
 };
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Plans Flink's relations.
 #[derive(Debug)]
-pub(crate) struct FlinkRelations(pub(crate) Binder);
+pub(crate) struct FlinkRelations {
+    binder: Binder,
+    /// Relations with hints that are being planned without them.
+    open: Mutex<HashSet<Span>>,
+}
 
 fn planned(plan: LogicalPlan, alias: Option<TableAlias>) -> Result<RelationPlanning> {
     Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
@@ -39,6 +47,11 @@ impl RelationPlanner for FlinkRelations {
         if let Some(tvf) = WindowTvf::of(&relation) {
             let alias = tvf.alias.cloned();
             return planned(window(&tvf, context)?, alias);
+        }
+        if let Some((at, said)) = self.said_of(&relation) {
+            let input = context.plan(relation)?;
+            self.opened().remove(&at);
+            return planned(extension(HintedNode { input, said }), None);
         }
         match relation {
             TableFactor::Table { ref version, ref alias, .. } if version.is_some() => {
@@ -62,7 +75,7 @@ impl RelationPlanner for FlinkRelations {
                 let args = array_exprs.into_iter().map(|e| context.sql_to_expr(e, &DFSchema::empty()));
                 let args = args.collect::<Result<Vec<_>>>()?;
                 scan(
-                    &self.0.functions,
+                    &self.binder.functions,
                     "UNNEST",
                     CorrelateFn::Unnest { with_ordinality },
                     args,
@@ -77,26 +90,33 @@ impl RelationPlanner for FlinkRelations {
 }
 
 impl FlinkRelations {
+    pub(crate) fn new(binder: Binder) -> Self {
+        FlinkRelations { binder, open: Mutex::default() }
+    }
+
+    fn opened(&self) -> MutexGuard<'_, HashSet<Span>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What hints say of a relation that is not being planned already, which begins.
+    fn said_of(&self, relation: &TableFactor) -> Option<(Span, Said)> {
+        let (at, _) = hints::named(relation)?;
+        let said = self.binder.relations.get(&at)?;
+        self.opened().insert(at).then(|| (at, said.clone()))
+    }
+
     /// The table of a name with the options of its hints, where it has some.
     fn hinted(&self, name: &ObjectName) -> Result<Option<LogicalPlan>> {
-        let mut options = Vec::new();
-        for hint in self.0.hints.of_table(name) {
-            match hint.name.as_str() {
-                "OPTIONS" => options.extend(hint.options.iter().map(|o| (o.key.clone(), o.value.clone()))),
-                other => {
-                    let error = SqlError::new(SqlErrorKind::Name, format!("there is no table hint {other}"));
-                    return Err(inside(
-                        error.at(hint.span).help("table hints are OPTIONS('key' = 'value', ...)"),
-                    ));
-                }
-            }
-        }
+        let options = hints::table_options(self.binder.hints.of_table(name)).map_err(inside)?;
         if options.is_empty() {
             return Ok(None);
         }
         let parts: Vec<String> =
             name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.clone()).collect();
-        self.0.planned(&parts, &options).map(|table| Some(table.plan)).map_err(|e| inside(e.at(name.span())))
+        self.binder
+            .planned(&parts, &options)
+            .map(|table| Some(table.plan))
+            .map_err(|e| inside(e.at(name.span())))
     }
 
     /// A table as it was at a time of the other side.
@@ -143,7 +163,7 @@ impl FlinkRelations {
             let shown = parts.join(".");
             let error = SqlError::new(SqlErrorKind::Name, format!("there is no table function '{shown}'"));
             let error = error.at(name.span());
-            inside(match self.0.functions.nearest(&shown) {
+            inside(match self.binder.functions.nearest(&shown) {
                 Some(near) => error.help(format!("did you mean '{near}'?")),
                 None => error.help("SHOW FUNCTIONS lists all that there are"),
             })
@@ -156,19 +176,26 @@ impl FlinkRelations {
             other => Err(inside(unsupported(format!("argument {other} of a table function")))),
         });
         let args = args.collect::<Result<Vec<_>>>()?;
-        scan(&self.0.functions, &parts.join("."), CorrelateFn::Function(function), args, alias, name.span())
+        scan(
+            &self.binder.functions,
+            &parts.join("."),
+            CorrelateFn::Function(function),
+            args,
+            alias,
+            name.span(),
+        )
     }
 
     fn table_function(&self, parts: &[String]) -> Option<Arc<dyn TableFunction>> {
-        if let Some(function) = self.0.catalogs.function(parts) {
+        if let Some(function) = self.binder.catalogs.function(parts) {
             match function.as_ref() {
                 CatalogFunction::Table(function) => return Some(function.clone()),
-                CatalogFunction::Alias { target } => return self.0.functions.table(target).cloned(),
+                CatalogFunction::Alias { target } => return self.binder.functions.table(target).cloned(),
                 _ => {}
             }
         }
         match parts {
-            [name] => self.0.functions.table(name).cloned(),
+            [name] => self.binder.functions.table(name).cloned(),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use crate::bind::nodes::WatermarkNode;
 use crate::bind::{Binder, options};
 use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
+use crate::plan::LateRoute;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion_common::{Column, DFSchema, Result, TableReference};
 use datafusion_expr::simplify::SimplifyContext;
@@ -20,6 +21,8 @@ pub(crate) struct SourceTable {
     pub(crate) source: Arc<dyn TableSource>,
     pub(crate) table: Arc<CatalogTable>,
     pub(crate) options: Options,
+    /// What is said of its late rows.
+    pub(crate) late: Option<LateRoute>,
     /// Physical and metadata columns, in the order of the declaration.
     pub(crate) schema: SchemaRef,
 }
@@ -132,15 +135,35 @@ impl Binder {
         hints: &[(String, String)],
     ) -> PlanResult<LogicalPlan> {
         let options = effective(table, hints);
+        let is_hint = hints.iter().any(|(key, _)| key == "late");
+        let late = self.late_route(table, &options, is_hint)?;
         let source = self.source(path, table, &options)?;
         let schema = base(table);
         let scanned =
-            SourceTable { path: path.clone(), source, table: Arc::new(table.clone()), options, schema };
+            SourceTable { path: path.clone(), source, table: Arc::new(table.clone()), options, late, schema };
         let scan = LogicalPlanBuilder::scan(TableReference::bare(path.name.clone()), Arc::new(scanned), None)
             .and_then(LogicalPlanBuilder::build)
             .map_err(planning)?;
         let plan = self.with_computed(path, table, scan)?;
         self.with_watermark(path, table, plan)
+    }
+
+    /// Where late rows of a table go. Names in its own options are looked up where it was declared.
+    fn late_route(
+        &self,
+        table: &CatalogTable,
+        options: &Options,
+        is_hint: bool,
+    ) -> PlanResult<Option<LateRoute>> {
+        let Some(to) = options::late(options)? else { return Ok(None) };
+        let place = if is_hint { self.clone() } else { self.at(&table.current) };
+        let resolved = |name: &str| {
+            let parts: Vec<String> = name.split('.').map(str::to_owned).collect();
+            let path = place.catalogs.resolve(&parts).map_err(lower)?;
+            place.catalogs.object(&path).map_err(lower)?;
+            Ok(path)
+        };
+        Ok(Some(LateRoute { to: to.map(resolved).transpose()?, is_hint }))
     }
 
     fn with_computed(

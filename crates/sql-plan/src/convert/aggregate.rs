@@ -1,5 +1,6 @@
 //! `GROUP BY`: plain, by grouping sets, and by window.
 
+use crate::bind::hints::hint_of;
 use crate::convert::{Converter, Made, is_session, read_by, unaliased, unique, window_fields};
 use crate::error::{PlanResult, planning, semantic, unsupported};
 use crate::plan::{AggregateCall, Emit, NodeId, Op, PlanField, SortKey, WindowRole, WindowSpec, is_column};
@@ -10,6 +11,7 @@ use datafusion_expr::logical_plan::Aggregate;
 use datafusion_expr::{Expr, GroupingSet};
 use flugs_sql_functions::aggregate::{PlannedAggregate, plan_aggregate};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An aggregate whose keys and arguments are columns of its input.
 struct Prepared {
@@ -18,6 +20,8 @@ struct Prepared {
     calls: Vec<AggregateCall>,
     /// The columns of the output: keys, then calls.
     fields: Vec<PlanField>,
+    /// What `STATE_TTL` says of the input.
+    ttl: Option<Duration>,
 }
 
 impl Converter<'_> {
@@ -106,7 +110,8 @@ impl Converter<'_> {
         };
         let mut fields = self.fields(input)[..keys.len()].to_vec();
         fields.extend(calls.iter().map(|c| PlanField::new(c.field.clone())));
-        Ok(Prepared { input, keys: (0..keys.len()).collect(), calls, fields })
+        let ttl = hint_of(&aggregate.input).and_then(|said| said.ttl);
+        Ok(Prepared { input, keys: (0..keys.len()).collect(), calls, fields, ttl })
     }
 
     fn without_columns(&mut self, input: NodeId) -> PlanResult<NodeId> {
@@ -125,7 +130,7 @@ impl Converter<'_> {
             let time = role(WindowRole::Time);
             return self.windowed(prepared, start, end, time);
         }
-        let Prepared { input, keys, calls, fields } = prepared;
+        let Prepared { input, keys, calls, fields, ttl } = prepared;
         let batch = self.plan.batch;
         let plain = |f: PlanField| PlanField {
             time: f.time.filter(|_| batch && f.window.is_some()),
@@ -133,7 +138,7 @@ impl Converter<'_> {
             ..f
         };
         let fields = unique(fields.into_iter().map(plain).collect());
-        Ok(self.plan.add(Op::Aggregate { keys, calls }, vec![input], fields))
+        Ok(self.plan.add(Op::Aggregate { keys, calls, ttl }, vec![input], fields))
     }
 
     /// An aggregate whose keys have the bounds of a window, at these places of the keys.
@@ -279,7 +284,7 @@ impl Converter<'_> {
     }
 
     fn grouping_sets(&mut self, prepared: Prepared, sets: Vec<Vec<usize>>) -> PlanResult<NodeId> {
-        let Prepared { input, keys, mut calls, mut fields } = prepared;
+        let Prepared { input, keys, mut calls, mut fields, ttl } = prepared;
         let width = self.fields(input).len();
         // Arguments that are keys as well must keep their values: columns behind the keys.
         let mut made: Vec<Made> = self
@@ -318,7 +323,7 @@ impl Converter<'_> {
         fields[..width].iter_mut().for_each(|f| *f = f.padded());
         fields.insert(width, id);
         let keys = keys.into_iter().chain([id_at]).collect();
-        let grouped = self.plan.add(Op::Aggregate { keys, calls }, vec![expand], unique(fields));
+        let grouped = self.plan.add(Op::Aggregate { keys, calls, ttl }, vec![expand], unique(fields));
         // DataFusion computes with the number in a type of its own.
         let made = self.fields(grouped).iter().enumerate().map(|(i, f)| {
             let column = Expr::Column(Column::new_unqualified(f.name()));

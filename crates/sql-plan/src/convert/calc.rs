@@ -157,11 +157,12 @@ impl Converter<'_> {
         let node = self.plan.node(input);
         let used = read_by(made.iter().map(|(e, _)| e).chain(filter), &node.fields)?;
         let pruned = match &node.op {
-            Op::Join { kind, keys, residual, output } if used.len() < output.len() => Op::Join {
+            Op::Join { kind, keys, residual, output, ttl } if used.len() < output.len() => Op::Join {
                 kind: *kind,
                 keys: keys.clone(),
                 residual: residual.clone(),
                 output: used.iter().map(|i| output[*i]).collect(),
+                ttl: *ttl,
             },
             Op::Rank { function, partition, order, range: Some(range), output_rank: true }
                 if *function == RankFunction::RowNumber && !used.contains(&(node.fields.len() - 1)) =>

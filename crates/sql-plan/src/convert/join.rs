@@ -1,5 +1,6 @@
 //! Joins: of windows, of intervals, and of all rows that ever were.
 
+use crate::bind::hints::hint_of;
 use crate::convert::{Converter, localized, unique};
 use crate::error::{PlanResult, planning, unsupported};
 use crate::plan::{JoinKind, NodeId, Op, PlanField, WindowRole, column_index};
@@ -7,6 +8,7 @@ use datafusion_common::{DFSchema, NullEquality};
 use datafusion_expr::logical_plan::Join;
 use datafusion_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion_expr::{BinaryExpr, Expr, JoinType, Operator};
+use std::time::Duration;
 
 /// A join whose keys are columns.
 pub(super) struct Joined {
@@ -16,6 +18,8 @@ pub(super) struct Joined {
     pub(super) residual: Vec<Expr>,
     /// The columns of the output, of the concatenation.
     pub(super) output: Vec<usize>,
+    /// What `STATE_TTL` says of the inputs.
+    pub(super) ttl: [Option<Duration>; 2],
 }
 
 /// The columns of two inputs beside each other, under different names: over these stand conditions of joins.
@@ -53,6 +57,7 @@ impl Converter<'_> {
             })
             .collect::<PlanResult<_>>()?;
         let mut joined = self.keyed(kind, left, right, on, null_safe, join.filter.as_ref(), &schema)?;
+        joined.ttl = [&join.left, &join.right].map(|side| hint_of(side).and_then(|said| said.ttl));
         if swap {
             joined = self.swapped(joined)?;
         }
@@ -98,7 +103,7 @@ impl Converter<'_> {
         let residual = filter.map(|f| localized(f, schema, &visible)).transpose()?;
         let residual = residual.map(split_conjunction_owned).unwrap_or_default();
         let keys = left_keys.into_iter().zip(right_keys).map(|(l, r)| (l, r, null_safe)).collect();
-        Ok(Joined { kind, inputs: [new_left, new_right], keys, residual, output: Vec::new() })
+        Ok(Joined { kind, inputs: [new_left, new_right], keys, residual, output: Vec::new(), ttl: [None; 2] })
     }
 
     fn swapped(&mut self, joined: Joined) -> PlanResult<Joined> {
@@ -111,7 +116,8 @@ impl Converter<'_> {
         let residual = joined.residual.into_iter().map(|e| crate::plan::remap(e, &reordered, &after));
         let residual = residual.collect::<flugs_types::Result<Vec<_>>>().map_err(crate::error::lower)?;
         let keys = joined.keys.into_iter().map(|(a, b, n)| (b, a, n)).collect();
-        Ok(Joined { inputs: [right, left], keys, residual, ..joined })
+        let [ttl, of_right] = joined.ttl;
+        Ok(Joined { inputs: [right, left], keys, residual, ttl: [of_right, ttl], ..joined })
     }
 
     /// The operator that needs the least state.
@@ -126,7 +132,7 @@ impl Converter<'_> {
             }
         }
         let batch = self.plan.batch;
-        let Joined { kind, inputs, keys, residual, output } = joined;
+        let Joined { kind, inputs, keys, residual, output, ttl } = joined;
         let [left, right] = inputs;
         let fields = output_fields(kind, self.fields(left), self.fields(right));
         let fields: Vec<PlanField> = output
@@ -136,7 +142,7 @@ impl Converter<'_> {
                 false => PlanField { time: None, window: None, ..fields[*c].clone() },
             })
             .collect();
-        let op = Op::Join { kind, keys, residual: conjunction(residual), output };
+        let op = Op::Join { kind, keys, residual: conjunction(residual), output, ttl };
         Ok(self.plan.add(op, vec![left, right], fields))
     }
 

@@ -18,7 +18,7 @@ mod versions;
 
 use crate::bind::Binder;
 use crate::bind::nodes::{
-    CorrelateNode, FunctionScanNode, TemporalJoinNode, WatermarkNode, WindowKind, WindowNode,
+    CorrelateNode, FunctionScanNode, HintedNode, TemporalJoinNode, WatermarkNode, WindowKind, WindowNode,
 };
 use crate::config::PlanConfig;
 use crate::error::{PlanResult, lower, planning, semantic, unsupported};
@@ -123,6 +123,9 @@ impl Converter<'_> {
     fn extension(&mut self, node: &dyn std::any::Any) -> PlanResult<NodeId> {
         if let Some(node) = node.downcast_ref::<WatermarkNode>() {
             return self.watermark(node);
+        }
+        if let Some(node) = node.downcast_ref::<HintedNode>() {
+            return self.convert(&node.input);
         }
         if let Some(node) = node.downcast_ref::<WindowNode>() {
             return self.window(node);

@@ -8,7 +8,7 @@ use crate::error::{PlanResult, lower, semantic};
 use crate::plan::{NodeId, Op, Plan, PlanField, ScanOp, column_index, substitute};
 use datafusion_expr::logical_plan::TableScan;
 use datafusion_expr::Expr;
-use flugs_sql_types::TimeKind;
+use flugs_sql_types::{TimeKind, to_schema};
 use flugs_table::{ChangelogMode, FieldPath, Options};
 use flugs_types::{Error, Result};
 use std::collections::HashMap;
@@ -58,6 +58,10 @@ impl Converter<'_> {
             watermark: None,
             rowtime: None,
             primary_key: key.unwrap_or_default(),
+            physical: to_schema(
+                table.table.physical().columns.iter().map(|c| (c.name.as_str(), &c.sql_type)),
+            ),
+            late: table.late.clone(),
         };
         let mode = op.source.changelog_mode();
         if mode == ChangelogMode::Upsert && (table.table.primary_key.is_empty() || key_lost) {
@@ -105,7 +109,8 @@ impl Converter<'_> {
 
 /// Tells tables of one name apart by what was said of them, but for what says only how they are read.
 pub(super) fn identity(options: &Options) -> String {
-    let what = options.iter().filter(|(key, _)| !matches!(*key, "scan.parallelism" | "sink.parallelism"));
+    let is_how = |key: &str| matches!(key, "scan.parallelism" | "sink.parallelism" | "late");
+    let what = options.iter().filter(|(key, _)| !is_how(key));
     what.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
 

@@ -1,7 +1,8 @@
 //! Joins `FOR SYSTEM_TIME AS OF`: with versions of a changing table, or with rows that are looked up.
 
 use crate::bind::SourceTable;
-use crate::bind::nodes::{TemporalJoinNode, time_of_call};
+use crate::bind::hints::hint_of;
+use crate::bind::nodes::{HintedNode, TemporalJoinNode, time_of_call};
 use crate::convert::{Converter, concatenated, localized, unique};
 use crate::error::{PlanResult, lower, planning, semantic, unsupported};
 use crate::plan::{JoinKind, LookupSpec, NodeId, Op, PlanField};
@@ -127,7 +128,9 @@ impl Converter<'_> {
         let fields: Vec<PlanField> = self.fields(left).iter().cloned().chain(padded).collect();
         let lookup = LookupSpec { table: name, source: Arc::from(source), schema };
         let keys = left_keys.into_iter().zip(keys).collect();
-        let op = Op::LookupJoin { kind, lookup, keys, residual: conjunction(conditions) };
+        let said = hint_of(&node.right).and_then(|said| said.lookup.as_ref());
+        let shuffle = said.is_some_and(|said| said.shuffle);
+        let op = Op::LookupJoin { kind, lookup, keys, residual: conjunction(conditions), shuffle };
         let joined = self.plan.add(op, vec![left], unique(fields));
         let output: Vec<usize> = (0..width).chain(visible.iter().flatten().map(|p| added + p)).collect();
         self.select(joined, &output).map(Some)
@@ -154,6 +157,9 @@ fn lookup_scan(plan: &LogicalPlan) -> Option<(&TableScan, Vec<&LogicalPlan>)> {
         match at {
             LogicalPlan::TableScan(scan) => return Some((scan, above)),
             LogicalPlan::SubqueryAlias(alias) => at = &alias.input,
+            LogicalPlan::Extension(extension) => {
+                at = &extension.node.as_any().downcast_ref::<HintedNode>()?.input;
+            }
             LogicalPlan::Projection(projection) => {
                 above.push(at);
                 at = &projection.input;

@@ -22,7 +22,7 @@ impl Lowering<'_> {
         let (input, output) = (from.schema(), node.schema());
         let spill = SpillSpec::default();
         Ok(Some(match &node.op {
-            Op::Aggregate { keys, calls: of } => {
+            Op::Aggregate { keys, calls: of, .. } => {
                 let spec = HashAggregateSpec {
                     input,
                     keys: keys.clone(),

@@ -74,7 +74,7 @@ impl Lowering<'_> {
         };
         let ttl = self.config.state_ttl;
         let (factory, keys): (Arc<dyn NodeFactory>, Keys) = match &node.op {
-            Op::Join { kind, keys, residual, output } if self.plan.batch => {
+            Op::Join { kind, keys, residual, output, .. } if self.plan.batch => {
                 let distribution = match kind {
                     JoinKind::NullAwareAnti => keys[..keys.len().saturating_sub(1)].to_vec(),
                     _ => keys.clone(),
@@ -91,7 +91,7 @@ impl Lowering<'_> {
                 };
                 (two(move || HashJoin::new(spec.clone())), distribution)
             }
-            Op::Join { kind, keys, residual, output } => {
+            Op::Join { kind, keys, residual, output, ttl } => {
                 let distribution = match kind {
                     // The operands of NOT IN are compared, not distributed by.
                     JoinKind::NullAwareAnti => keys[..keys.len().saturating_sub(1)].to_vec(),
@@ -100,8 +100,8 @@ impl Lowering<'_> {
                 let (l, r) = sides(&distribution);
                 let spec = RegularJoinSpec {
                     join_type: join_type(*kind),
-                    left: join_input(&left, &l, ttl),
-                    right: join_input(&right, &r, ttl),
+                    left: join_input(&left, &l, self.time_to_live(ttl[0])),
+                    right: join_input(&right, &r, self.time_to_live(ttl[1])),
                     keys: join_keys(keys),
                     condition: self.condition(residual, &both)?,
                     output: output.clone(),
@@ -185,7 +185,7 @@ impl Lowering<'_> {
         let left = self.input(node, 0).clone();
         let schema = node.schema();
         let factory: Arc<dyn NodeFactory> = match &node.op {
-            Op::LookupJoin { kind, lookup, keys, residual } => {
+            Op::LookupJoin { kind, lookup, keys, residual, .. } => {
                 let right: Vec<PlanField> =
                     lookup.schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
                 let both = concatenated(&left.fields, &right);
@@ -225,10 +225,15 @@ impl Lowering<'_> {
             other => return Err(Error::bug(format!("{} has no columns from outside", other.name()))),
         };
         let origins = self.origins_of(node, 0);
-        let parallelism = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
+        let (exchange, parallelism) = match &node.op {
+            Op::LookupJoin { keys, shuffle: true, .. } => {
+                (Exchange::Key(keys.iter().map(|(l, _)| *l).collect()), self.config.parallelism)
+            }
+            _ => (Exchange::Direct, origins.iter().map(|o| o.parallelism).max().unwrap_or(1)),
+        };
         let added = self.graph_node(node.op.name(), NodeKind::Operator, &node.digest, parallelism, false);
         let id = self.builder.node(added, factory);
-        self.connect(&left, &origins, id, 0, parallelism, &Exchange::Direct)?;
+        self.connect(&left, &origins, id, 0, parallelism, &exchange)?;
         Ok(vec![Origin { node: id, output: 0, parallelism }])
     }
 }

@@ -21,6 +21,7 @@ use flugs_task::{EdgeFactory, NodeFactory};
 use flugs_types::{OperatorUid, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Takes the operators and streams of a job.
 pub trait JobBuilder {
@@ -104,6 +105,11 @@ impl Lowering<'_> {
     /// The parallelism of an operator with state by these keys.
     pub(crate) fn keyed_parallelism(&self, keys: &[usize]) -> u32 {
         if keys.is_empty() { 1 } else { self.config.parallelism }
+    }
+
+    /// How long state is kept after its last change, by a hint or the session; none is for ever.
+    pub(crate) fn time_to_live(&self, hint: Option<Duration>) -> Option<Duration> {
+        hint.or(self.config.state_ttl).filter(|ttl| !ttl.is_zero())
     }
 
     /// Whether somebody asks for the late rows of a node.

@@ -124,7 +124,7 @@ impl Lowering<'_> {
                 let spec = ExpandSpec { input: schema, nulls: nulls.clone(), ids: ids.clone(), id_name };
                 made(Exchange::Direct, false, move || Expand::new(spec.clone()))
             }
-            Op::Aggregate { keys, calls: of } => {
+            Op::Aggregate { keys, calls: of, ttl: hinted } => {
                 let spec = GroupAggregateSpec {
                     input: schema,
                     keys: keys.clone(),
@@ -133,7 +133,7 @@ impl Lowering<'_> {
                     emit_update_before,
                     at_end: false,
                     row_over_nothing: keys.is_empty() && is_bounded(self.plan, node.inputs[0]),
-                    ttl,
+                    ttl: self.time_to_live(*hinted),
                     retract_on_expiry,
                     bundle: self
                         .config

@@ -246,7 +246,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
                 nulls.iter().map(|set| set.iter().map(|c| of(0).meaning.column(*c)).collect()).collect();
             address().with((sets, ids)).computing()
         }
-        Op::Aggregate { keys, calls } => {
+        Op::Aggregate { keys, calls, .. } => {
             return aggregated(address().columns(0, keys), keys, calls, of(0), fields.len());
         }
         Op::WindowAggregate { window, attached, keys, calls, .. } => {
@@ -264,7 +264,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
             let address = address.columns(0, &[window.time]).columns(0, partition);
             if crate::convert::is_session(window.kind) { address.keeping() } else { address.computing() }
         }
-        Op::Join { kind, keys, residual, output } => {
+        Op::Join { kind, keys, residual, output, .. } => {
             joined = Some((*kind, residual));
             columns = Some(output.clone());
             address().join(*kind, keys, residual).keeping()
@@ -287,7 +287,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
                 None => address.keeping(),
             }
         }
-        Op::LookupJoin { kind, lookup, keys, residual } => {
+        Op::LookupJoin { kind, lookup, keys, residual, .. } => {
             return looked_up(address(), *kind, lookup, keys, residual, fields.len());
         }
         Op::Correlate { function, args, left } => {

@@ -6,13 +6,17 @@
 mod expr;
 mod meaning;
 mod node;
+mod op;
+mod spec;
 
 pub use expr::{column_index, columns_of, is_column, pretty, remap, substitute};
-pub(crate) use meaning::call_digest;
 pub use meaning::Meaning;
-pub use node::{
-    AggregateCall, CallDigest, Changes, CorrelateFn, Emit, JoinKind, LookupSpec, Node, NodeId, Op, OverCall,
-    PlanField, RankFunction, ScanOp, SinkOp, SortKey, WindowRole, WindowSpec,
+pub(crate) use meaning::call_digest;
+pub use node::{Changes, Node, NodeId, PlanField, WindowRole};
+pub use op::Op;
+pub use spec::{
+    AggregateCall, CallDigest, CorrelateFn, Emit, JoinKind, LateRoute, LookupSpec, OverCall, RankFunction,
+    ScanOp, SinkOp, SortKey, WindowSpec,
 };
 
 use std::collections::HashMap;
@@ -78,7 +82,7 @@ impl Plan {
         fields: Vec<PlanField>,
         meaning: Option<Meaning>,
     ) -> NodeId {
-        let known = format!("{} {inputs:?}: {}", op.meaning(), node::names(&fields));
+        let known = format!("{} {inputs:?}: {} {}", op.meaning(), node::names(&fields), op.said());
         if let Some(id) = self.known.get(&known).filter(|_| op.is_repeatable()) {
             return *id;
         }
