@@ -132,7 +132,8 @@ impl Mapping {
 impl Mapping {
     /// The new operator whose uid differs only behind the slash: a planner that keeps whole rows writes `meaning/columns`.
     fn other_columns_of(&self, dropped: &OperatorUid) -> Option<&OperatorUid> {
-        let meaning = |uid: &OperatorUid| uid.as_str().rsplit_once('/').map(|(meaning, _)| meaning.to_owned());
+        let meaning =
+            |uid: &OperatorUid| uid.as_str().rsplit_once('/').map(|(meaning, _)| meaning.to_owned());
         let wanted = meaning(dropped)?;
         self.new.iter().map(|new| &new.uid).find(|uid| meaning(uid).as_ref() == Some(&wanted))
     }

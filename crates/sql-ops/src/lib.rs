@@ -16,6 +16,7 @@ pub mod join;
 mod json;
 mod outbox;
 pub mod over;
+mod phases;
 pub mod rank;
 pub mod row;
 pub mod sort;

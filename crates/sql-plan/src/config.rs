@@ -14,6 +14,18 @@ pub enum RuntimeMode {
     Automatic,
 }
 
+/// In how many phases aggregates are computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AggregatePhases {
+    /// Two where that pays: for windows, and for groups in bundles; the first steps aside where keys do not repeat.
+    #[default]
+    Auto,
+    /// One.
+    One,
+    /// Two wherever possible.
+    Two,
+}
+
 /// Options of planning.
 #[derive(Debug, Clone)]
 pub struct PlanConfig {
@@ -31,8 +43,8 @@ pub struct PlanConfig {
     pub early_fire: Option<Duration>,
     /// `table.exec.mini-batch.*`: rows and time that a bundle may take besides a batch.
     pub mini_batch: Option<(u64, Duration)>,
-    /// `table.optimizer.agg-phase-strategy`: whether aggregates may have two phases.
-    pub two_phase: bool,
+    /// `table.optimizer.agg-phase-strategy`.
+    pub aggregate_phases: AggregatePhases,
     /// Where late rows go, if anywhere: a table's name.
     pub late_table: Option<String>,
 }
@@ -47,8 +59,19 @@ impl Default for PlanConfig {
             retract_on_expiry: false,
             early_fire: None,
             mini_batch: None,
-            two_phase: true,
+            aggregate_phases: AggregatePhases::Auto,
             late_table: None,
         }
+    }
+}
+
+impl PlanConfig {
+    /// The session's zone, where it is another than UTC.
+    pub fn zone(&self) -> Option<String> {
+        (self.time_zone != "UTC").then(|| self.time_zone.clone())
+    }
+    /// How long state is kept after its last change, by a hint or the session; none is for ever.
+    pub fn time_to_live(&self, hint: Option<Duration>) -> Option<Duration> {
+        hint.or(self.state_ttl).filter(|ttl| !ttl.is_zero())
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::bind::nodes::WindowKind;
 use crate::config::PlanConfig;
+use crate::lower::is_two_phase;
 use crate::plan::{
     AggregateCall, Changes, JoinKind, LateRoute, Node, NodeId, Op, Plan, PlanField, RankFunction, SortKey,
     WindowSpec, pretty,
@@ -160,7 +161,8 @@ fn tree(
         let _ = writeln!(text, "{indent}Reused(reference_id=[{number}])");
         return;
     }
-    let _ = write!(text, "{indent}{}", line(plan, id));
+    let two_phase = is_two_phase(plan, node, config);
+    let _ = write!(text, "{indent}{}{}", if two_phase { "Global" } else { "" }, line(plan, id));
     if details.contains(&ExplainDetail::ChangelogMode) {
         let _ = write!(text, ", changelogMode=[{}]", mode(node));
     }
@@ -178,8 +180,13 @@ fn tree(
         let _ = write!(text, "(reuse_id=[{shared}])");
     }
     text.push('\n');
+    let mut depth = depth + 1;
+    if two_phase {
+        let _ = writeln!(text, "{}+- Local{}", "   ".repeat(depth - 1), line(plan, id));
+        depth += 1;
+    }
     for input in &node.inputs {
-        tree(plan, config, details, *input, depth + 1, seen, shared, text);
+        tree(plan, config, details, *input, depth, seen, shared, text);
     }
 }
 

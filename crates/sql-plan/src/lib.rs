@@ -19,7 +19,7 @@ mod optimize;
 pub mod plan;
 mod planner;
 
-pub use config::{PlanConfig, RuntimeMode};
+pub use config::{AggregatePhases, PlanConfig, RuntimeMode};
 pub use declare::options_of;
 pub use error::PlanResult;
 pub use explain::{StateNote, explain, explain_json, is_bounded, warnings};

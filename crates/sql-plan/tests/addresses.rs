@@ -6,7 +6,6 @@ use flugs_sql_plan::{PlanConfig, explain_json};
 use std::collections::BTreeSet;
 use support::Session;
 
-
 fn session() -> Session {
     Session::new(
         "CREATE TABLE t (k STRING, v INT, w DOUBLE, more STRING, ts TIMESTAMP(3), r ROW<x INT, y INT>,
@@ -46,8 +45,14 @@ const COUNTS: &str = "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM t GROUP BY k";
 fn names_and_places_say_nothing() {
     keeps(COUNTS, "SELECT k AS key_, COUNT(*) AS much, SUM(v) AS total FROM t AS other GROUP BY k");
     keeps(COUNTS, "SELECT SUM(v) AS s, COUNT(*) AS n, k FROM t GROUP BY k");
-    keeps(COUNTS, "SELECT k, n, s, n + s AS both_ FROM (SELECT k, COUNT(*) AS n, SUM(v) AS s FROM t GROUP BY k)");
-    keeps(COUNTS, "WITH c AS (SELECT k AS x, v AS y, more FROM t) SELECT x, COUNT(*), SUM(y) FROM c GROUP BY x");
+    keeps(
+        COUNTS,
+        "SELECT k, n, s, n + s AS both_ FROM (SELECT k, COUNT(*) AS n, SUM(v) AS s FROM t GROUP BY k)",
+    );
+    keeps(
+        COUNTS,
+        "WITH c AS (SELECT k AS x, v AS y, more FROM t) SELECT x, COUNT(*), SUM(y) FROM c GROUP BY x",
+    );
     keeps(COUNTS, &format!("SELECT UPPER(k), n FROM ({COUNTS}) WHERE s > 10"));
     keeps(
         "SELECT k, COUNT(*) FROM t WHERE v > 1 AND w < 2 GROUP BY k",
@@ -74,7 +79,10 @@ fn windows_are_addressed_likewise() {
     );
     begins_anew(counts, &counts.replace("'10'", "'20'"));
     begins_anew(counts, &counts.replace("COUNT(*)", "MAX(v)"));
-    begins_anew(counts, &format!("WITH p AS (SELECT * FROM t WHERE v > 0) {}", counts.replace("TABLE t", "TABLE p")));
+    begins_anew(
+        counts,
+        &format!("WITH p AS (SELECT * FROM t WHERE v > 0) {}", counts.replace("TABLE t", "TABLE p")),
+    );
 }
 
 #[test]
@@ -117,5 +125,8 @@ fn kept_rows_say_what_they_hold() {
 #[test]
 fn what_is_made_of_changed_state_begins_anew_with_it() {
     let first = "SELECT n, COUNT(*) FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) GROUP BY n";
-    begins_anew(first, "SELECT n, COUNT(*) FROM (SELECT k, COUNT(*) AS n FROM t WHERE v > 0 GROUP BY k) GROUP BY n");
+    begins_anew(
+        first,
+        "SELECT n, COUNT(*) FROM (SELECT k, COUNT(*) AS n FROM t WHERE v > 0 GROUP BY k) GROUP BY n",
+    );
 }

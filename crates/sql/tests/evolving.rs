@@ -46,7 +46,7 @@ impl Evolution {
         let runtime = Runtime::with_workers(2);
         let names: [&str; 4] = ["  id STRING, name STRING", "a | anna", "b | berta", "c | carla"];
         let tables = [InputTable::parse("t append", TABLE), InputTable::parse("names append", &names)];
-        let way = Way { mode: RuntimeMode::Streaming, parallelism, batch_rows: 1, resume: None };
+        let way = Way::new(RuntimeMode::Streaming, parallelism, 1);
         let mut session = Session::new(&tables, "UTC", way, &runtime);
         let declared: Vec<String> = tables.iter().map(InputTable::declaration).collect();
         session.run(&format!("{};{SINKS}", declared.join(";"))).expect("the tables");
@@ -98,8 +98,7 @@ fn added(batches: &[ChangeBatch]) -> Result<Vec<String>> {
         }
     }
     let lines = counts.into_iter().filter(|(_, n)| *n != 0);
-    let mut lines: Vec<String> =
-        lines.map(|(row, n)| if n > 0 { row } else { format!("- {row}") }).collect();
+    let mut lines: Vec<String> = lines.map(|(row, n)| if n > 0 { row } else { format!("- {row}") }).collect();
     lines.sort();
     Ok(lines)
 }
@@ -122,20 +121,41 @@ fn an_alias_and_the_order_of_columns() {
     let then = "INSERT INTO s (k, n, v) SELECT name_, much, total FROM
         (SELECT SUM(x) AS total, k AS name_, COUNT(*) AS much FROM (SELECT v AS x, k, w FROM t) AS z GROUP BY k)";
     let net = evolved(COUNTS, then);
-    assert_eq!(net["s"], ["- a | 2 | 4 | NULL", "- b | 1 | 2 | NULL", "a | 3 | 9 | NULL", "b | 2 | 3 | NULL", "c | 1 | 7 | NULL"]);
+    assert_eq!(
+        net["s"],
+        [
+            "- a | 2 | 4 | NULL",
+            "- b | 1 | 2 | NULL",
+            "a | 3 | 9 | NULL",
+            "b | 2 | 3 | NULL",
+            "c | 1 | 7 | NULL"
+        ]
+    );
 }
 
 #[test]
 fn one_more_column() {
     let net = evolved(COUNTS, "INSERT INTO s SELECT k, COUNT(*), SUM(v), UPPER(k) FROM t GROUP BY k");
-    assert_eq!(net["s"], ["- a | 2 | 4 | A", "- b | 1 | 2 | B", "a | 3 | 9 | A", "b | 2 | 3 | B", "c | 1 | 7 | C"]);
+    assert_eq!(
+        net["s"],
+        ["- a | 2 | 4 | A", "- b | 1 | 2 | B", "a | 3 | 9 | A", "b | 2 | 3 | B", "c | 1 | 7 | C"]
+    );
 }
 
 #[test]
 fn a_second_insert() {
     let second = "INSERT INTO s2 SELECT k, MAX(w) FROM t WHERE w > 15 GROUP BY k";
     let net = evolved(COUNTS, &format!("{second};{COUNTS}"));
-    assert_eq!(net["s"], ["- a | 2 | 4 | NULL", "- b | 1 | 2 | NULL", "a | 3 | 9 | NULL", "b | 2 | 3 | NULL", "c | 1 | 7 | NULL"]);
+    assert_eq!(
+        net["s"],
+        [
+            "- a | 2 | 4 | NULL",
+            "- b | 1 | 2 | NULL",
+            "a | 3 | 9 | NULL",
+            "b | 2 | 3 | NULL",
+            "c | 1 | 7 | NULL"
+        ]
+    );
     // It begins where the table's reading goes on.
     assert_eq!(net["s2"], ["a | 50", "b | 90", "c | 70"]);
 }
@@ -155,14 +175,20 @@ fn a_window_that_was_open() {
         (SELECT k, window_end, COUNT(*) AS much, window_start
          FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY k, window_start, window_end)";
     let net = evolved(first, then);
-    assert_eq!(net["s"], ["a | 3 | NULL | 00", "b | 1 | NULL | 00", "b | 1 | NULL | 10", "c | 1 | NULL | 00"]);
+    assert_eq!(
+        net["s"],
+        ["a | 3 | NULL | 00", "b | 1 | NULL | 00", "b | 1 | NULL | 10", "c | 1 | NULL | 00"]
+    );
 }
 
 #[test]
 fn an_aggregate_more_is_refused() {
     let then = "INSERT INTO s SELECT k, COUNT(*), SUM(v), MAX(k) FROM t GROUP BY k";
     let told = refused(COUNTS, then);
-    assert!(told.contains("GroupAggregate") && told.contains("has state that the job does not take"), "{told}");
+    assert!(
+        told.contains("GroupAggregate") && told.contains("has state that the job does not take"),
+        "{told}"
+    );
     // Unless it is said that the aggregate may begin anew.
     let net = Evolution::new(2).run(COUNTS, then, true).expect("a new beginning");
     assert_eq!(net["s"], ["a | 1 | 5 | a", "b | 1 | 1 | b", "c | 1 | 7 | c"]);
@@ -179,7 +205,8 @@ fn a_join_keeps_its_rows_or_says_which_columns_they_lack() {
     let renamed = "INSERT INTO pairs (k, v, name) SELECT x.k, x.v, UPPER(y.name) FROM t AS x JOIN names AS y ON y.id = x.k";
     let net = evolved(first, renamed);
     // Half of the names were read, and found the rows that came before them.
-    let expected = ["a | 5 | ANNA | NULL", "b | 1 | BERTA | NULL", "b | 2 | BERTA | NULL", "c | 7 | CARLA | NULL"];
+    let expected =
+        ["a | 5 | ANNA | NULL", "b | 1 | BERTA | NULL", "b | 2 | BERTA | NULL", "c | 7 | CARLA | NULL"];
     assert_eq!(net["pairs"], expected);
     let wider = "INSERT INTO pairs SELECT t.k, t.v, n.name, t.w FROM t JOIN names AS n ON t.k = n.id";
     let told = refused(first, wider);

@@ -4,7 +4,7 @@
 mod harness;
 
 use flugs_cluster::Runtime;
-use flugs_sql_plan::RuntimeMode;
+use flugs_sql_plan::{AggregatePhases, RuntimeMode};
 use harness::case::{Case, Expected, load};
 use harness::run::{Outcome, Way, attempt};
 use std::collections::BTreeMap;
@@ -14,11 +14,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The ways, by name.
 fn ways() -> Vec<(&'static str, Way)> {
-    let way = |mode, parallelism, batch_rows| Way { mode, parallelism, batch_rows, resume: None };
+    let way = Way::new;
+    let two = |way| Way { phases: AggregatePhases::Two, ..way };
     vec![
         ("streaming, 1", way(RuntimeMode::Streaming, 1, 1000)),
         ("streaming, 4", way(RuntimeMode::Streaming, 4, 2)),
         ("resumed, 2 to 3", Way { resume: Some(3), ..way(RuntimeMode::Streaming, 2, 1) }),
+        ("two phases, 4", two(way(RuntimeMode::Streaming, 4, 3))),
+        (
+            "two phases in bundles, 2 to 3",
+            Way { resume: Some(3), bundle: Some(4), ..two(way(RuntimeMode::Streaming, 2, 1)) },
+        ),
         ("batch, 1", way(RuntimeMode::Batch, 1, 1000)),
         ("batch, 4", way(RuntimeMode::Batch, 4, 3)),
     ]

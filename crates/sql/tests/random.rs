@@ -9,7 +9,7 @@
 mod harness;
 
 use flugs_cluster::Runtime;
-use flugs_sql_plan::RuntimeMode;
+use flugs_sql_plan::{AggregatePhases, RuntimeMode};
 use flugs_types::RowKind;
 use harness::run::{Way, attempt};
 use harness::table::InputTable;
@@ -312,6 +312,8 @@ impl Trial {
             parallelism: draw.of(&[1, 2, 4]),
             batch_rows: draw.of(&[1, 2, 100]),
             resume: draw.percent(35).then(|| draw.of(&[1, 2, 3])),
+            phases: draw.of(&[AggregatePhases::One, AggregatePhases::Two, AggregatePhases::Auto]),
+            bundle: draw.percent(30).then(|| draw.of(&[2, 5, 50])),
         };
         Trial { tables, query, way }
     }
@@ -348,7 +350,7 @@ impl Trial {
             let script = format!("{declared};\n{}", self.query.sql());
             attempt(tables, "UTC", way, &script, runtime).map(|outcome| outcome.rows)
         };
-        let rest = Way { mode: RuntimeMode::Batch, parallelism: 1, batch_rows: 1000, resume: None };
+        let rest = Way::new(RuntimeMode::Batch, 1, 1000);
         let tables = self.inputs(true)?;
         let mut at_rest = run(&tables, rest);
         if at_rest.as_ref().is_err_and(|e| e.contains("batch mode")) {

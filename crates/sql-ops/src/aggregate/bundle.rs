@@ -1,7 +1,9 @@
 //! Bundles of several batches, so that hot groups change less often.
 
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
 use flugs_batch::{Batch, ChangeBatch};
-use flugs_types::{Result, Timestamp};
+use flugs_types::{Error, Result, Timestamp};
 use std::time::Duration;
 
 /// How much is collected before it is aggregated: Flink's mini-batch. A bundle also ends at a watermark, a barrier and the end.
@@ -17,25 +19,34 @@ pub struct BundleSpec {
 #[derive(Debug)]
 pub(super) struct Bundle {
     spec: BundleSpec,
+    /// What all batches have, of which some may say more than the others about NULLs.
+    schema: SchemaRef,
     batches: Vec<ChangeBatch>,
     rows: usize,
     due: Option<Timestamp>,
 }
 
 impl Bundle {
-    pub(super) fn new(spec: BundleSpec) -> Self {
-        Bundle { spec, batches: Vec::new(), rows: 0, due: None }
+    pub(super) fn new(spec: BundleSpec, schema: SchemaRef) -> Self {
+        Bundle { spec, schema, batches: Vec::new(), rows: 0, due: None }
     }
 
     /// Adds a batch; gives the bundle where it is full.
     pub(super) fn add(&mut self, batch: ChangeBatch, now: Timestamp) -> Result<Option<ChangeBatch>> {
         self.rows += batch.len();
-        self.batches.push(batch);
+        self.batches.push(if batch.schema() == self.schema { batch } else { self.fitted(&batch)? });
         if self.rows >= self.spec.rows {
             return self.take();
         }
         self.due.get_or_insert(now + self.spec.latency);
         Ok(None)
+    }
+
+    fn fitted(&self, batch: &ChangeBatch) -> Result<ChangeBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.len()));
+        let columns = batch.rows().columns().to_vec();
+        let rows = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options);
+        batch.with_rows(rows.map_err(|e| Error::bug("a batch does not fit its bundle").caused_by(e))?)
     }
 
     /// The bundle, if there is anything.

@@ -30,7 +30,15 @@ impl AggregateCall {
     pub fn new(kind: AggregateKind, args: Vec<usize>, name: &str, input: &[FieldRef]) -> Result<Self> {
         let types = args.iter().map(|arg| from_field(field(input, *arg)?)).collect::<Result<Vec<_>>>()?;
         let result = Arc::new(to_field(name, &kind.result_type(&types)?));
-        Ok(AggregateCall { kind, args, distinct: false, filter: None, order_by: Vec::new(), result, place: 0 })
+        Ok(AggregateCall {
+            kind,
+            args,
+            distinct: false,
+            filter: None,
+            order_by: Vec::new(),
+            result,
+            place: 0,
+        })
     }
 
     /// The same over rows in which this boolean column is true.

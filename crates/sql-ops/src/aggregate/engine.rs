@@ -62,6 +62,13 @@ impl Aggregator {
         !self.options.retract || !self.layout.slots.iter().any(|slot| in_order(slot.op))
     }
 
+    /// Whether the states of any parts of a group's changes can be merged, also where a part takes back what another has added: not
+    /// of variances, which say nothing of as many rows added as taken back.
+    pub fn can_sum_up(&self) -> bool {
+        let is_moments = |op| op == super::layout::Op::Moments;
+        self.can_merge() && (!self.options.retract || !self.layout.slots.iter().any(|s| is_moments(s.op)))
+    }
+
     /// No groups, for states of these aggregates.
     pub fn states(&self) -> States {
         States::new(self.layout.words, self.layout.varyings)

@@ -12,6 +12,7 @@ use super::state::{AggState, States};
 use super::two_phase::load_partials;
 use crate::changes::{Changes, equal_rows};
 use crate::outbox::{BATCH_ROWS, Outbox};
+use crate::phases::{Part, between, parts};
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::ttl::TimeToLive;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -109,7 +110,7 @@ impl GroupAggregateSpec {
 enum Input {
     /// Rows.
     Rows,
-    /// Keys and partial states, of a [`LocalAggregate`](super::LocalAggregate).
+    /// Partial states and rows, of a [`LocalAggregate`](super::LocalAggregate).
     Partials,
 }
 
@@ -165,15 +166,19 @@ impl GroupAggregate {
         GroupAggregate::over(spec, Input::Rows)
     }
 
-    /// Over the partial states of [`LocalAggregate`](super::LocalAggregate)s of the same spec. The edge between them is by all columns but
-    /// the last.
+    /// Over the partial states of [`LocalAggregate`](super::LocalAggregate)s of the same spec. The edge between them is by the
+    /// keys.
     pub fn merging(spec: GroupAggregateSpec) -> Self {
         GroupAggregate::over(spec, Input::Partials)
     }
 
     fn over(spec: GroupAggregateSpec, input: Input) -> Self {
         let output = spec.output_schema();
-        let bundle = spec.bundle.map(Bundle::new);
+        let schema = match input {
+            Input::Rows => spec.input.clone(),
+            Input::Partials => between(&spec.input, []),
+        };
+        let bundle = spec.bundle.map(|bundle| Bundle::new(bundle, schema));
         let (work, outbox) = (Work::default(), Outbox::default());
         GroupAggregate { spec, input, output, opened: None, work, bundle, outbox, end: End::NotYet }
     }
@@ -182,12 +187,22 @@ impl GroupAggregate {
         if batch.is_empty() {
             return Ok(());
         }
-        let GroupAggregate { spec, input, output, opened, work, outbox, .. } = self;
+        if self.input == Input::Rows {
+            return self.aggregate_as(batch, Input::Rows);
+        }
+        for part in parts(batch, &self.spec.input)? {
+            match part {
+                Part::Rows(rows) => self.aggregate_as(&rows, Input::Rows)?,
+                Part::Partials(partials) => self.aggregate_as(&partials, Input::Partials)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn aggregate_as(&mut self, batch: &ChangeBatch, input: Input) -> Result<()> {
+        let GroupAggregate { spec, output, opened, work, outbox, .. } = self;
         let opened = opened.as_mut().ok_or_else(not_open)?;
-        let keys: Vec<ArrayRef> = match input {
-            Input::Rows => spec.keys.iter().map(|key| batch.column(*key).clone()).collect(),
-            Input::Partials => batch.rows().columns()[..spec.keys.len()].to_vec(),
-        };
+        let keys: Vec<ArrayRef> = spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
         work.find_groups(&opened.codec, &keys, batch.len())?;
         let mut states = opened.aggregator.states();
         opened.load(spec, work, &mut states);

@@ -32,7 +32,7 @@ pub use expand::{Expand, ExpandSpec};
 pub use group::{GroupAggregate, GroupAggregateSpec};
 pub use local_groups::LocalGroups;
 pub use state::{AggState, States};
-pub use two_phase::{LocalAggregate, LocalAggregateSpec, partial_field};
+pub use two_phase::{LocalAggregate, LocalAggregateSpec};
 
 #[cfg(test)]
 mod tests;

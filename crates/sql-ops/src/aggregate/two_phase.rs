@@ -7,25 +7,18 @@ use super::group::GroupAggregateSpec;
 use super::local_groups::LocalGroups;
 use super::state::{AggState, States};
 use crate::outbox::Outbox;
+use crate::phases::{Reduction, between, passed, summed_up};
 use crate::row::{EncodedRows, RowCodec};
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, UInt64Array};
 use arrow::compute::take;
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{Clock, Error, Result, Timestamp};
 use std::sync::Arc;
 
-/// The name of the column of partial states.
-const PARTIAL: &str = "$partial";
-
 /// What a [`LocalAggregate`] computes: what the [`GroupAggregate`](super::GroupAggregate) behind the exchange does.
 pub type LocalAggregateSpec = GroupAggregateSpec;
-
-/// The column of partial states.
-pub fn partial_field() -> FieldRef {
-    Arc::new(Field::new(PARTIAL, DataType::Binary, false))
-}
 
 struct Opened {
     aggregator: Aggregator,
@@ -34,6 +27,7 @@ struct Opened {
 }
 
 /// Aggregates the groups of each batch, or of each bundle, and hands on keys and partial states (`BYTES`), all `+I`. It keeps no state.
+/// One that [adapts](Self::adapting) hands rows on as they are where groups do not repeat.
 ///
 /// Of the spec it uses columns, keys, calls, `retract` and `bundle`. Not for calls that keep rows in order (`LISTAGG`, `ARRAY_AGG`, ...)
 /// where rows are taken back: opening fails then ([`check`](Self::check)).
@@ -44,6 +38,7 @@ pub struct LocalAggregate {
     encoded: EncodedRows,
     local: LocalGroups,
     bundle: Option<Bundle>,
+    reduction: Reduction,
     outbox: Outbox,
 }
 
@@ -51,7 +46,7 @@ impl LocalAggregate {
     /// The first phase of this aggregation.
     pub fn new(spec: LocalAggregateSpec) -> Self {
         let output = LocalAggregate::output_schema(&spec);
-        let bundle = spec.bundle.map(Bundle::new);
+        let bundle = spec.bundle.map(|bundle| Bundle::new(bundle, spec.input.clone()));
         LocalAggregate {
             spec,
             output,
@@ -59,14 +54,21 @@ impl LocalAggregate {
             encoded: EncodedRows::default(),
             local: LocalGroups::default(),
             bundle,
+            reduction: Reduction::always(),
             outbox: Outbox::default(),
         }
     }
 
-    /// The keys, then the partial states.
+    /// The same, but stepping aside where it does not pay.
+    #[must_use]
+    pub fn adapting(mut self) -> Self {
+        self.reduction = Reduction::adapting();
+        self
+    }
+
+    /// The input's columns, then the partial states: the keys stand where they were.
     pub fn output_schema(spec: &LocalAggregateSpec) -> SchemaRef {
-        let keys = spec.keys.iter().map(|key| spec.input.fields()[*key].clone());
-        Arc::new(Schema::new(keys.chain([partial_field()]).collect::<Vec<FieldRef>>()))
+        between(&spec.input, [])
     }
 
     /// An error where these calls cannot be computed in two phases.
@@ -78,10 +80,15 @@ impl LocalAggregate {
         if batch.is_empty() {
             return Ok(());
         }
+        if self.reduction.passes(batch.len(), true) {
+            self.outbox.put(passed(batch, &self.output)?);
+            return Ok(());
+        }
         let opened = self.opened.as_ref().ok_or_else(|| Error::bug("the operator is not open"))?;
         let keys: Vec<ArrayRef> = self.spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
         opened.codec.encode_into(&keys, batch.len(), &mut self.encoded)?;
         self.local.assign(&self.encoded);
+        self.reduction.saw(batch.len(), self.local.len());
         let mut states = opened.aggregator.states();
         (0..self.local.len()).for_each(|_| states.push_new());
         if self.spec.retract {
@@ -94,7 +101,7 @@ impl LocalAggregate {
         opened.aggregator.update(batch, self.local.of_rows(), &mut states)?;
         let rows = UInt64Array::from_iter_values(self.local.first_rows().iter().map(|row| u64::from(*row)));
         let misfit = |e| Error::bug("partial states do not fit their schema").caused_by(e);
-        let mut columns: Vec<ArrayRef> =
+        let firsts: Vec<ArrayRef> =
             keys.iter().map(|key| take(key, &rows, None)).collect::<Result<_, _>>().map_err(misfit)?;
         let mut partials = BinaryBuilder::with_capacity(states.len(), 0);
         let mut bytes = Vec::new();
@@ -103,9 +110,8 @@ impl LocalAggregate {
             states.take(group).encode(&mut bytes);
             partials.append_value(&bytes);
         }
-        columns.push(Arc::new(partials.finish()));
-        let rows = RecordBatch::try_new(self.output.clone(), columns).map_err(misfit)?;
-        self.outbox.put(ChangeBatch::inserts(rows));
+        let keys = self.spec.keys.iter().copied().zip(firsts);
+        self.outbox.put(summed_up(keys, Vec::new(), partials.finish(), &self.output)?);
         Ok(())
     }
 
@@ -120,9 +126,11 @@ impl LocalAggregate {
 fn aggregator(spec: &LocalAggregateSpec) -> Result<Aggregator> {
     let options = AggregatorOptions { retract: spec.retract, reserved: spec.count_words() };
     let aggregator = Aggregator::new(&spec.calls, spec.input.fields(), options)?;
-    match aggregator.can_merge() {
+    match aggregator.can_sum_up() {
         true => Ok(aggregator),
-        false => Err(Error::job("an aggregate that keeps rows in order cannot take rows back in two phases")),
+        false => Err(Error::job(
+            "an aggregate that keeps rows in order, or a variance, cannot take rows back in two phases",
+        )),
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the operators of batch mode are told.
 
-use crate::aggregate::{AggregateCall, partial_field};
+use crate::aggregate::AggregateCall;
 use crate::join::{JoinKey, JoinType};
 use crate::over::OverCall;
+use crate::phases::partial_field;
 use crate::rank::{DeduplicateTime, Keep, RankKind};
 use crate::row::SortOptions;
 use crate::window::{SessionAggregateSpec, SessionAssignSpec};

@@ -1,8 +1,9 @@
 //! Operators of batch mode: they see all of their inputs, give results once, and spill what does not fit into memory.
 
 use crate::lower::Lowering;
+use crate::lower::aggregates::calls;
 use crate::lower::exchange::Exchange;
-use crate::lower::operators::{Made, calls, gap, made, over_call, rank_kind, sort_options, window_time};
+use crate::lower::operators::{Made, gap, made, over_call, rank_kind, sort_options, window_time};
 use crate::plan::{Node, Op};
 use flugs_sql_ops::bounded::{
     AggregatePhase, BoundedDeduplicate, BoundedDeduplicateSpec, BoundedOver, BoundedOverSpec, BoundedRank,
@@ -89,7 +90,7 @@ impl Lowering<'_> {
                     input,
                     gap_ms: gap(window.kind),
                     time: window_time(window),
-                    zone: self.zone(),
+                    zone: self.config.zone(),
                     keys: keys.clone(),
                     calls: calls(of, from),
                     window_columns: vec![WindowColumn::Start, WindowColumn::End, WindowColumn::Time],
@@ -107,7 +108,7 @@ impl Lowering<'_> {
                     keys: partition.clone(),
                     gap_ms: gap(window.kind),
                     time: window_time(window),
-                    zone: self.zone(),
+                    zone: self.config.zone(),
                     output,
                     late_output: false,
                 });

@@ -2,7 +2,7 @@
 
 use crate::convert::concatenated;
 use crate::lower::exchange::Exchange;
-use crate::lower::{Lowering, Origin};
+use crate::lower::{Lowering, Origin, wants_late};
 use crate::plan::{CorrelateFn, JoinKind, Node, Op, PlanField};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{cast, concat_batches};
@@ -100,8 +100,8 @@ impl Lowering<'_> {
                 let (l, r) = sides(&distribution);
                 let spec = RegularJoinSpec {
                     join_type: join_type(*kind),
-                    left: join_input(&left, &l, self.time_to_live(ttl[0])),
-                    right: join_input(&right, &r, self.time_to_live(ttl[1])),
+                    left: join_input(&left, &l, self.config.time_to_live(ttl[0])),
+                    right: join_input(&right, &r, self.config.time_to_live(ttl[1])),
                     keys: join_keys(keys),
                     condition: self.condition(residual, &both)?,
                     output: output.clone(),
@@ -163,7 +163,7 @@ impl Lowering<'_> {
                     output: everything(*kind),
                     schema,
                     ttl,
-                    late_output: self.wants_late(node),
+                    late_output: wants_late(self.plan, node),
                 };
                 (two(move || TemporalJoin::new(spec.clone())), keys.clone())
             }

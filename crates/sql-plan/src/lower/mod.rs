@@ -4,6 +4,7 @@
 //! keeps state without one, and direct where it keeps none. A node's uid is its digest, that of a source or sink its table: what
 //! state means does not depend on where in the text an expression stands.
 
+mod aggregates;
 mod bounded;
 mod exchange;
 mod expr;
@@ -11,6 +12,7 @@ mod joins;
 mod operators;
 mod tables;
 
+pub(crate) use aggregates::is_two_phase;
 pub use expr::physical;
 
 use crate::config::PlanConfig;
@@ -21,7 +23,6 @@ use flugs_task::{EdgeFactory, NodeFactory};
 use flugs_types::{OperatorUid, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Takes the operators and streams of a job.
 pub trait JobBuilder {
@@ -50,6 +51,15 @@ pub fn lower(plan: &Plan, config: &PlanConfig, builder: &mut dyn JobBuilder) -> 
         lowering.origins.insert(id, origins);
     }
     Ok(())
+}
+
+/// Whether somebody asks for the late rows of a node.
+fn wants_late(plan: &Plan, node: &Node) -> bool {
+    let of_node = |id: &NodeId| std::ptr::eq(plan.node(*id), node);
+    plan.reachable().into_iter().any(|id| {
+        let other = plan.node(id);
+        matches!(other.op, Op::LateRows) && other.inputs.iter().any(of_node)
+    })
 }
 
 pub(crate) struct Lowering<'a> {
@@ -105,20 +115,6 @@ impl Lowering<'_> {
     /// The parallelism of an operator with state by these keys.
     pub(crate) fn keyed_parallelism(&self, keys: &[usize]) -> u32 {
         if keys.is_empty() { 1 } else { self.config.parallelism }
-    }
-
-    /// How long state is kept after its last change, by a hint or the session; none is for ever.
-    pub(crate) fn time_to_live(&self, hint: Option<Duration>) -> Option<Duration> {
-        hint.or(self.config.state_ttl).filter(|ttl| !ttl.is_zero())
-    }
-
-    /// Whether somebody asks for the late rows of a node.
-    pub(crate) fn wants_late(&self, node: &Node) -> bool {
-        let of_node = |id: &NodeId| std::ptr::eq(self.plan.node(*id), node);
-        self.plan.reachable().into_iter().any(|id| {
-            let other = self.plan.node(id);
-            matches!(other.op, Op::LateRows) && other.inputs.iter().any(of_node)
-        })
     }
 
     pub(crate) fn input(&self, node: &Node, at: usize) -> &Node {

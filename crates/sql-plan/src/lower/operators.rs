@@ -1,18 +1,15 @@
 //! Operators with one input.
 
 use crate::bind::nodes::WindowKind;
-use crate::explain::is_bounded;
+use crate::lower::aggregates::is_local;
 use crate::lower::exchange::Exchange;
-use crate::lower::{Lowering, Origin};
-use crate::plan::{
-    AggregateCall, Emit, Node, Op, OverCall, RankFunction, SortKey, WindowSpec, call_digest,
-};
+use crate::lower::{Lowering, Origin, wants_late};
+use crate::plan::{Node, Op, OverCall, PlanField, RankFunction, SortKey, WindowSpec};
+use arrow::datatypes::SchemaRef;
 use datafusion_expr::{WindowFrame, WindowFrameBound, WindowFrameUnits};
 use flugs_batch::ChangeBatch;
 use flugs_graph::NodeKind;
-use flugs_sql_ops::aggregate::{
-    AggregateCall as OpsCall, BundleSpec, Expand, ExpandSpec, GroupAggregate, GroupAggregateSpec,
-};
+use flugs_sql_ops::aggregate::{Expand, ExpandSpec};
 use flugs_sql_ops::calc::{Calc, CalcSpec};
 use flugs_sql_ops::changelog::{
     ChangelogNormalize, ChangelogNormalizeSpec, DropUpdateBefore, SinkMaterialize, SinkMaterializeSpec,
@@ -29,9 +26,8 @@ use flugs_sql_ops::sort::{
     TemporalSortSpec,
 };
 use flugs_sql_ops::window::{
-    AttachedWindow, Emit as OpsEmit, SessionAggregate, SessionAggregateSpec, SessionAssign,
-    SessionAssignSpec, WindowAggregate, WindowAggregateSpec, WindowAssign, WindowAssignSpec, WindowColumn,
-    WindowInput, WindowRank, WindowRankKind, WindowRankSpec, WindowShape, WindowTime,
+    AttachedWindow, SessionAssign, SessionAssignSpec, WindowAssign, WindowAssignSpec, WindowRank,
+    WindowRankKind, WindowRankSpec, WindowShape, WindowTime,
 };
 use flugs_sql_types::TimeKind;
 use flugs_task::{NodeFactory, OneInput, Operator};
@@ -43,6 +39,27 @@ pub(super) struct Made {
     factory: Arc<dyn NodeFactory>,
     exchange: Exchange,
     stateful: bool,
+    first: Option<FirstPhase>,
+}
+
+/// What sums rows up before the exchange.
+struct FirstPhase {
+    factory: Arc<dyn NodeFactory>,
+    /// The columns that it gives.
+    fields: Vec<PlanField>,
+}
+
+impl Made {
+    /// The same behind an operator without state, which gives these columns.
+    pub(super) fn behind<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
+        mut self,
+        schema: &SchemaRef,
+        make: impl Fn() -> O + Send + Sync + 'static,
+    ) -> Made {
+        let fields = schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
+        self.first = Some(FirstPhase { factory: Arc::new(OneInput::new(make)), fields });
+        self
+    }
 }
 
 pub(super) fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
@@ -50,31 +67,13 @@ pub(super) fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
     stateful: bool,
     make: impl Fn() -> O + Send + Sync + 'static,
 ) -> Made {
-    Made { factory: Arc::new(OneInput::new(make)), exchange, stateful }
+    Made { factory: Arc::new(OneInput::new(make)), exchange, stateful, first: None }
 }
 
 pub(super) fn sort_options(keys: &[SortKey]) -> Vec<(usize, SortOptions)> {
     let options =
         |o: arrow::compute::SortOptions| SortOptions { descending: o.descending, nulls_first: o.nulls_first };
     keys.iter().map(|key| (key.column, options(key.options))).collect()
-}
-
-/// The calls over a node's rows. What is kept of them has the order of their meanings.
-pub(super) fn calls(calls: &[AggregateCall], input: &Node) -> Vec<OpsCall> {
-    let digests: Vec<String> = calls.iter().map(|call| call_digest(call, input)).collect();
-    calls
-        .iter()
-        .zip(&digests)
-        .map(|(call, digest)| OpsCall {
-            kind: call.kind.clone(),
-            args: call.args.clone(),
-            distinct: call.distinct,
-            filter: call.filter,
-            order_by: sort_options(&call.order_by),
-            result: call.field.clone(),
-            place: digests.iter().filter(|other| *other < digest).count(),
-        })
-        .collect()
 }
 
 impl Lowering<'_> {
@@ -94,9 +93,21 @@ impl Lowering<'_> {
             Exchange::Single => 1,
             Exchange::Key(keys) => self.keyed_parallelism(keys),
         };
-        let input = self.input(node, 0).clone();
-        let added =
-            self.graph_node(node.op.name(), NodeKind::Operator, &node.digest, parallelism, made.stateful);
+        let (mut input, mut origins) = (self.input(node, 0).clone(), origins);
+        let name = node.op.name();
+        let (first_name, name) = match made.first.is_some() {
+            true => (format!("Local{name}"), format!("Global{name}")),
+            false => (String::new(), name.to_owned()),
+        };
+        if let Some(FirstPhase { factory, fields }) = made.first {
+            let uid = format!("{}:local", node.digest);
+            let first = self.graph_node(&first_name, NodeKind::Operator, &uid, widest, false);
+            let first = self.builder.node(first, factory);
+            self.connect(&input, &origins, first, 0, widest, &Exchange::Direct)?;
+            origins = vec![Origin { node: first, output: 0, parallelism: widest }];
+            input.fields = fields;
+        }
+        let added = self.graph_node(&name, NodeKind::Operator, &node.digest, parallelism, made.stateful);
         let id = self.builder.node(added, made.factory);
         self.connect(&input, &origins, id, 0, parallelism, &made.exchange)?;
         Ok(vec![Origin { node: id, output: 0, parallelism }])
@@ -124,24 +135,7 @@ impl Lowering<'_> {
                 let spec = ExpandSpec { input: schema, nulls: nulls.clone(), ids: ids.clone(), id_name };
                 made(Exchange::Direct, false, move || Expand::new(spec.clone()))
             }
-            Op::Aggregate { keys, calls: of, ttl: hinted } => {
-                let spec = GroupAggregateSpec {
-                    input: schema,
-                    keys: keys.clone(),
-                    calls: calls(of, input),
-                    retract,
-                    emit_update_before,
-                    at_end: false,
-                    row_over_nothing: keys.is_empty() && is_bounded(self.plan, node.inputs[0]),
-                    ttl: self.time_to_live(*hinted),
-                    retract_on_expiry,
-                    bundle: self
-                        .config
-                        .mini_batch
-                        .map(|(rows, latency)| BundleSpec { rows: rows as usize, latency }),
-                };
-                made(Exchange::Key(keys.clone()), true, move || GroupAggregate::new(spec.clone()))
-            }
+            Op::Aggregate { .. } => self.group_aggregate(node)?,
             Op::WindowAssign { window, partition } => self.assign(node, window, partition)?,
             Op::WindowAggregate { .. } => self.window_aggregate(node)?,
             Op::Rank { function, partition, order, range, output_rank } => {
@@ -194,7 +188,7 @@ impl Lowering<'_> {
                     rank_column: *output_rank,
                     zone: self.local_zone(input),
                     output,
-                    late_output: self.wants_late(node),
+                    late_output: wants_late(self.plan, node),
                 };
                 made(Exchange::Key(partition.clone()), true, move || WindowRank::new(spec.clone()))
             }
@@ -220,23 +214,15 @@ impl Lowering<'_> {
         })
     }
 
-    pub(super) fn zone(&self) -> Option<String> {
-        (self.config.time_zone != "UTC").then(|| self.config.time_zone.clone())
-    }
-
     /// The session's zone where the windows of a node's rows are spans of local time.
     pub(super) fn local_zone(&self, node: &Node) -> Option<String> {
-        let local = node.fields.iter().any(|f| {
-            f.window == Some(crate::plan::WindowRole::Time)
-                && matches!(f.field.data_type(), arrow::datatypes::DataType::Timestamp(_, Some(_)))
-        });
-        self.zone().filter(|_| local)
+        self.config.zone().filter(|_| is_local(node))
     }
 
     fn assign(&self, node: &Node, window: &WindowSpec, partition: &[usize]) -> Result<Made> {
         let input = self.input(node, 0).schema();
         let output = node.schema();
-        let (time, zone) = (window_time(window), self.zone());
+        let (time, zone) = (window_time(window), self.config.zone());
         Ok(match shape(window.kind) {
             Some(shape) => {
                 let spec = WindowAssignSpec { input, shape, time, zone, output };
@@ -251,68 +237,11 @@ impl Lowering<'_> {
                     time,
                     zone,
                     output,
-                    late_output: self.wants_late(node),
+                    late_output: wants_late(self.plan, node),
                 };
                 made(Exchange::Key(partition.to_vec()), true, move || SessionAssign::new(spec.clone()))
             }
         })
-    }
-
-    fn window_aggregate(&self, node: &Node) -> Result<Made> {
-        let Op::WindowAggregate { window, attached, keys, calls: of, emit } = &node.op else {
-            return Err(Error::bug("a windowed aggregate was expected"));
-        };
-        let from = self.input(node, 0);
-        let (input, output) = (from.schema(), node.schema());
-        let window_columns = vec![WindowColumn::Start, WindowColumn::End, WindowColumn::Time];
-        let exchange = Exchange::Key(keys.clone());
-        let (keys, calls, zone) = (keys.clone(), calls(of, from), self.zone());
-        if let Some(window) = window
-            && shape(window.kind).is_none()
-        {
-            let (gap_ms, time) = (gap(window.kind), window_time(window));
-            let late_output = self.wants_late(node);
-            let spec = SessionAggregateSpec {
-                input,
-                gap_ms,
-                time,
-                zone,
-                keys,
-                calls,
-                window_columns,
-                output,
-                late_output,
-            };
-            return Ok(made(exchange, true, move || SessionAggregate::new(spec.clone())));
-        }
-        let (windows, zone) = match (window, attached) {
-            (Some(window), _) => {
-                let shape = shape(window.kind).ok_or_else(|| Error::bug("a session was expected"))?;
-                (WindowInput::Assigned { shape, time: window_time(window) }, zone)
-            }
-            (None, Some((start, end))) => {
-                (WindowInput::Attached(AttachedWindow { start: *start, end: *end }), self.local_zone(from))
-            }
-            (None, None) => return Err(Error::bug("a windowed aggregate without a window")),
-        };
-        let spec = WindowAggregateSpec {
-            input,
-            windows,
-            zone,
-            keys,
-            calls,
-            retract: !from.changes.is_append(),
-            window_columns,
-            output,
-            emit: match emit {
-                Emit::OnClose => OpsEmit::OnWatermark,
-                Emit::Early(delay) if delay.is_zero() => OpsEmit::OnChange,
-                Emit::Early(delay) => OpsEmit::Every(*delay),
-            },
-            emit_update_before: node.update_before,
-            late_output: self.wants_late(node),
-        };
-        Ok(made(exchange, true, move || WindowAggregate::new(spec.clone())))
     }
 
     fn over(&self, node: &Node, partition: &[usize], order: &[SortKey], calls: &[OverCall]) -> Result<Made> {
@@ -384,7 +313,7 @@ pub(super) fn window_time(window: &WindowSpec) -> WindowTime {
     }
 }
 
-fn shape(kind: WindowKind) -> Option<WindowShape> {
+pub(super) fn shape(kind: WindowKind) -> Option<WindowShape> {
     match kind {
         WindowKind::Tumble { size, offset } => Some(WindowShape::Tumble { size_ms: size, offset_ms: offset }),
         WindowKind::Hop { size, slide, offset } => {

@@ -8,7 +8,7 @@ pub use keys::{KeyUse, SESSION_KEYS, SessionKey};
 pub(crate) use job::JobSettings;
 
 use flugs_sql_functions::temporal::Zone;
-use flugs_sql_plan::{PlanConfig, RuntimeMode};
+use flugs_sql_plan::{AggregatePhases, PlanConfig, RuntimeMode};
 use flugs_table::{OptionKind, Options, nearest};
 use flugs_types::{Error, Result};
 use std::time::Duration;
@@ -168,10 +168,12 @@ impl SessionOptions {
         if let Some(table) = self.get("table.exec.late-rows.table") {
             config.late_table = Some(table.to_owned());
         }
-        if self.get("table.optimizer.agg-phase-strategy").is_some_and(|s| s.eq_ignore_ascii_case("ONE_PHASE"))
-        {
-            config.two_phase = false;
-        }
+        let phases = self.get("table.optimizer.agg-phase-strategy").map(str::to_ascii_uppercase);
+        config.aggregate_phases = match phases.as_deref() {
+            Some("ONE_PHASE") => AggregatePhases::One,
+            Some("TWO_PHASE") => AggregatePhases::Two,
+            _ => AggregatePhases::Auto,
+        };
         Ok(config)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::aggregate::{AggregateCall, GroupAggregate, GroupAggregateSpec, LocalAggregate};
 use crate::testing::{Compare, Driver, Step, changes, fold, replay, schema};
-use flugs_batch::ChangeBatch;
+use flugs_batch::{Batch, ChangeBatch};
 use flugs_sql_types::AggregateKind as Kind;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,17 +136,27 @@ proptest! {
     }
 
     #[test]
-    fn two_phases_too(batches in batches(), retract: bool) {
+    fn two_phases_too(batches in batches(), retract: bool, aside in proptest::collection::vec(proptest::bool::ANY, 4)) {
         let (tables, rows) = play(&batches, retract);
         let spec = spec(retract);
         let mut locals: Vec<_> = (0..2).map(|_| Driver::new(LocalAggregate::new(spec.clone())).unwrap()).collect();
         let mut merging = Driver::new(GroupAggregate::merging(spec.clone())).unwrap();
         let mut given = Vec::new();
         for (i, table) in tables.iter().enumerate() {
-            locals[i % 2].push(changes(&spec.input, table)).unwrap();
-            for partial in locals[i % 2].take() {
-                merging.push(partial).unwrap();
+            let batch = changes(&spec.input, table);
+            let between = LocalAggregate::output_schema(&spec);
+            // A phase that steps aside hands on rows, perhaps in one batch with states.
+            let mut given_on = vec![crate::phases::passed(&batch.slice(0, 0), &between).unwrap()];
+            match aside[i % 4] {
+                true => given_on.push(crate::phases::passed(&batch, &between).unwrap()),
+                false => {
+                    let half = batch.len() / 2;
+                    given_on.push(crate::phases::passed(&batch.slice(0, half), &between).unwrap());
+                    locals[i % 2].push(batch.slice(half, batch.len() - half)).unwrap();
+                    given_on.extend(locals[i % 2].take());
+                }
             }
+            merging.push(ChangeBatch::concat(&given_on).unwrap()).unwrap();
             given.extend(merging.take());
         }
         prop_assert_eq!(fold(&given).unwrap(), twin(&rows));

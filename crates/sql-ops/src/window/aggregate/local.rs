@@ -5,16 +5,18 @@ use super::windows::Windows;
 use super::{WindowAggregateSpec, WindowInput};
 use crate::aggregate::{Aggregator, States};
 use crate::outbox::Outbox;
+use crate::phases::{Reduction, passed, summed_up};
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::window::cells::Cells;
 use crate::window::clock::not_open;
 use crate::window::shape::Span;
 use crate::window::time::{Run, attached_windows, local_times, runs_of_windows};
 use crate::window::zone::LocalTime;
-use arrow::array::{ArrayRef, BinaryBuilder, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, BinaryBuilder, Int64Array};
+use arrow::datatypes::SchemaRef;
 use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
 use flugs_task::{OpenContext, Operator, Output, Progress};
-use flugs_types::{Error, KeyHasher, Result, Timestamp};
+use flugs_types::{KeyHasher, Result, Timestamp};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
@@ -27,9 +29,12 @@ const ROWS_MAX: usize = 1 << 20;
 /// task. Followed by [`WindowAggregate::merging`](super::WindowAggregate::merging) of the same spec.
 ///
 /// Keeps no state: what it has goes out when a window is over, before barriers, and when it is much. Late rows are left to the
-/// second phase, which counts each of its input rows as one.
+/// second phase, which counts each of its input rows as one. One that [adapts](Self::adapting) hands rows on as they are where keys
+/// do not repeat.
 pub struct LocalWindowAggregate {
     spec: WindowAggregateSpec,
+    output: SchemaRef,
+    reduction: Reduction,
     opened: Option<Opened>,
     outbox: Outbox,
 }
@@ -57,13 +62,22 @@ struct Opened {
 impl LocalWindowAggregate {
     /// The first phase of this aggregation.
     pub fn new(spec: WindowAggregateSpec) -> Self {
-        LocalWindowAggregate { spec, opened: None, outbox: Outbox::default() }
+        let (output, reduction) = (spec.partial_schema(), Reduction::always());
+        LocalWindowAggregate { spec, output, reduction, opened: None, outbox: Outbox::default() }
+    }
+
+    /// The same, but stepping aside where it does not pay.
+    #[must_use]
+    pub fn adapting(mut self) -> Self {
+        self.reduction = Reduction::adapting();
+        self
     }
 
     fn flush(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         if !opened.order.is_empty() {
-            self.outbox.put(opened.flush(&self.spec)?);
+            self.reduction.saw(opened.rows, opened.order.len());
+            self.outbox.put(opened.flush(&self.spec, &self.output)?);
         }
         self.outbox.hand_on(out)
     }
@@ -108,12 +122,12 @@ impl Opened {
         Ok(())
     }
 
-    fn flush(&mut self, spec: &WindowAggregateSpec) -> Result<ChangeBatch> {
-        let mut columns = self.codec.decode(self.order.iter().map(|(_, key)| key.as_slice()))?;
+    fn flush(&mut self, spec: &WindowAggregateSpec, schema: &SchemaRef) -> Result<ChangeBatch> {
+        let keys = self.codec.decode(self.order.iter().map(|(_, key)| key.as_slice()))?;
         let bound = |bound: fn(&Span) -> i64| -> ArrayRef {
             Arc::new(Int64Array::from_iter_values(self.order.iter().map(|(span, _)| bound(span))))
         };
-        columns.extend([bound(|span| span.start), bound(|span| span.end)]);
+        let bounds = vec![bound(|span| span.start), bound(|span| span.end)];
         let mut partials = BinaryBuilder::with_capacity(self.order.len(), 0);
         let mut bytes = Vec::new();
         for group in 0..self.order.len() {
@@ -121,14 +135,11 @@ impl Opened {
             self.states.take(group).encode(&mut bytes);
             partials.append_value(&bytes);
         }
-        columns.push(Arc::new(partials.finish()));
         self.states.clear();
         self.groups.clear();
         self.order.clear();
         (self.rows, self.due) = (0, None);
-        RecordBatch::try_new(spec.partial_schema(), columns)
-            .map(ChangeBatch::inserts)
-            .map_err(|e| Error::bug("partial states do not fit their schema").caused_by(e))
+        summed_up(spec.keys.iter().copied().zip(keys), bounds, partials.finish(), schema)
     }
 }
 
@@ -162,9 +173,14 @@ impl Operator for LocalWindowAggregate {
 
     fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
-        if !batch.is_empty() {
-            opened.add(&self.spec, &batch)?;
+        if batch.is_empty() {
+            return Ok(Progress::Done);
         }
+        if self.reduction.passes(batch.len(), false) {
+            self.outbox.put(passed(&batch, &self.output)?);
+            return self.outbox.hand_on(out);
+        }
+        opened.add(&self.spec, &batch)?;
         match opened.order.len() >= GROUPS_MAX || opened.rows >= ROWS_MAX {
             true => self.flush(out),
             false => Ok(Progress::Done),

@@ -16,9 +16,10 @@ pub use operator::WindowAggregate;
 use super::shape::{Slices, WindowShape};
 use super::time::{AttachedWindow, WindowColumn, WindowTime};
 use super::zone::LocalTime;
-use crate::aggregate::{AggregateCall, Aggregator, AggregatorOptions, partial_field};
+use crate::aggregate::{AggregateCall, Aggregator, AggregatorOptions};
+use crate::phases::between;
 use crate::row::RowCodec;
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, SchemaRef};
 use flugs_types::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +94,9 @@ impl WindowAggregateSpec {
             )
             .mend("use TUMBLE in one phase, or an aggregate that does not depend on the order"));
         }
+        if two_phases && !self.aggregator()?.can_sum_up() {
+            return Err(Error::bug("a variance of rows that are taken back is computed in one phase"));
+        }
         match self.windows {
             WindowInput::Assigned { time: WindowTime::Processing, .. } if two_phases => {
                 Err(Error::bug("windows by the machine's clock are aggregated in one phase"))
@@ -101,12 +105,11 @@ impl WindowAggregateSpec {
         }
     }
 
-    /// What a [`LocalWindowAggregate`] gives: the keys, the slice's bounds, and partial states.
+    /// What a [`LocalWindowAggregate`] gives: the input's columns, the slice's bounds, and partial states; the keys stand where
+    /// they were.
     pub fn partial_schema(&self) -> SchemaRef {
-        let keys = self.keys.iter().map(|key| self.input.fields()[*key].clone());
-        let bound = |name| -> FieldRef { Arc::new(Field::new(name, DataType::Int64, false)) };
-        let rest = [bound("$slice_start"), bound("$slice_end"), partial_field()];
-        Arc::new(Schema::new(keys.chain(rest).collect::<Vec<FieldRef>>()))
+        let bound = |name| -> FieldRef { Arc::new(Field::new(name, DataType::Int64, true)) };
+        between(&self.input, [bound("$slice_start"), bound("$slice_end")])
     }
 
     fn windows(&self) -> Result<Windows> {

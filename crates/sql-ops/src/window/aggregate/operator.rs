@@ -6,6 +6,7 @@ use super::windows::Windows;
 use super::{WindowAggregateSpec, WindowInput};
 use crate::aggregate::{AggState, Aggregator, States};
 use crate::outbox::Outbox;
+use crate::phases::{Part, parts};
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::window::STEP_STRIPES;
 use crate::window::cells::{Cells, Panes};
@@ -72,19 +73,27 @@ impl WindowAggregate {
         }
     }
 
-    /// Over what [`LocalWindowAggregate`](super::LocalWindowAggregate)s of the same spec give. The edge between them is by the first
-    /// columns, the keys.
+    /// Over what [`LocalWindowAggregate`](super::LocalWindowAggregate)s of the same spec give. The edge between them is by the
+    /// keys.
     pub fn merging(spec: WindowAggregateSpec) -> Self {
         WindowAggregate { partial: true, ..WindowAggregate::new(spec) }
     }
 
+    /// Adds rows, or partial states.
+    fn add(&mut self, batch: ChangeBatch, partial: bool, out: &mut Output<ChangeBatch>) -> Result<()> {
+        self.place(&batch, partial)?;
+        let batch = self.set_apart(&batch, out)?.unwrap_or(batch);
+        if batch.is_empty() { Ok(()) } else { self.take(&batch, partial) }
+    }
+
     /// Finds the panes of the rows.
-    fn place(&mut self, batch: &ChangeBatch) -> Result<()> {
+    fn place(&mut self, batch: &ChangeBatch, partial: bool) -> Result<()> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         let Work { times, windows, runs, .. } = &mut self.work;
         match self.spec.windows {
-            _ if self.partial => {
-                let bound = |at| batch.column(self.spec.keys.len() + at).as_primitive_opt::<Int64Type>();
+            _ if partial => {
+                let width = self.spec.input.fields().len();
+                let bound = |at| batch.column(width + at).as_primitive_opt::<Int64Type>();
                 let (Some(starts), Some(ends)) = (bound(0), bound(1)) else {
                     return Err(Error::bug("partial states come with the bounds of their slices"));
                 };
@@ -137,18 +146,15 @@ impl WindowAggregate {
         }
     }
 
-    fn take(&mut self, batch: &ChangeBatch) -> Result<()> {
+    fn take(&mut self, batch: &ChangeBatch, partial: bool) -> Result<()> {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         let Work { runs, encoded, cells, .. } = &mut self.work;
-        let keys: Vec<ArrayRef> = match self.partial {
-            true => batch.rows().columns()[..self.spec.keys.len()].to_vec(),
-            false => self.spec.keys.iter().map(|key| batch.column(*key).clone()).collect(),
-        };
+        let keys: Vec<ArrayRef> = self.spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
         opened.codec.encode_into(&keys, batch.len(), encoded)?;
         cells.assign(encoded, runs);
         let mut states = opened.aggregator.states();
         cells.load(&mut opened.panes, &mut states);
-        if self.partial {
+        if partial {
             merge_partials(&opened.aggregator, batch, &cells.of_rows, &mut states, self.spec.retract)?;
         } else {
             if self.spec.retract {
@@ -375,10 +381,15 @@ impl Operator for WindowAggregate {
         if batch.is_empty() {
             return Ok(Progress::Done);
         }
-        self.place(&batch)?;
-        let batch = self.set_apart(&batch, out)?.unwrap_or(batch);
-        if !batch.is_empty() {
-            self.take(&batch)?;
+        if self.partial {
+            for part in parts(&batch, &self.spec.input)? {
+                match part {
+                    Part::Rows(rows) => self.add(rows, false, out)?,
+                    Part::Partials(partials) => self.add(partials, true, out)?,
+                }
+            }
+        } else {
+            self.add(batch, false, out)?;
         }
         match self.opened.as_ref().is_some_and(Opened::has_work) {
             true => self.give(out),

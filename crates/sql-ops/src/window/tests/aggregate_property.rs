@@ -168,10 +168,15 @@ proptest! {
         let Case { steps, expected, .. } = case(&events, shape, retract);
         let spec = retracting(shape, retract);
         let mut locals = [0, 1].map(|_| Driver::new(LocalWindowAggregate::new(spec.clone())).unwrap());
+        let between = spec.partial_schema();
         let mut global = Driver::new(WindowAggregate::merging(spec)).unwrap();
         let mut given = Vec::new();
         for (at, step) in steps.iter().enumerate() {
             match step {
+                // A phase that steps aside hands on rows.
+                Step::Batch(batch) if at % 4 == 1 => {
+                    global.push(crate::phases::passed(batch, &between).unwrap()).unwrap();
+                }
                 Step::Batch(batch) => locals[at % 2].push(batch.clone()).unwrap(),
                 Step::Watermark(millis) => locals.iter_mut().for_each(|local| local.watermark(*millis).unwrap()),
                 _ => locals.iter_mut().for_each(|local| local.end().unwrap()),

@@ -12,7 +12,7 @@ use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{Query, SqlError, Statement, split};
 use flugs_sql_plan::catalog::{CatalogObject, Catalogs};
 use flugs_sql_plan::plan::Plan;
-use flugs_sql_plan::{JobBuilder, PlanConfig, Planner, RuntimeMode, lower};
+use flugs_sql_plan::{AggregatePhases, JobBuilder, PlanConfig, Planner, RuntimeMode, lower};
 use flugs_table::Registry;
 use flugs_task::{EdgeFactory, NodeFactory};
 use flugs_types::{Error, Result, RowKind};
@@ -32,6 +32,17 @@ pub struct Way {
     pub batch_rows: usize,
     /// A stop with a savepoint at half of the rows, and then this parallelism.
     pub resume: Option<u32>,
+    /// In how many phases aggregates are computed.
+    pub phases: AggregatePhases,
+    /// Rows of a bundle of aggregates, where there are bundles.
+    pub bundle: Option<u64>,
+}
+
+impl Way {
+    /// Of this mode, parallelism and rows of a batch, and nothing else.
+    pub fn new(mode: RuntimeMode, parallelism: u32, batch_rows: usize) -> Self {
+        Way { mode, parallelism, batch_rows, resume: None, phases: AggregatePhases::Auto, bundle: None }
+    }
 }
 
 /// What a run gives.
@@ -84,6 +95,8 @@ impl Session {
             mode: way.mode,
             parallelism: way.parallelism,
             time_zone: zone.to_owned(),
+            aggregate_phases: way.phases,
+            mini_batch: way.bundle.map(|rows| (rows, Duration::from_millis(20))),
             ..PlanConfig::default()
         };
         Session {

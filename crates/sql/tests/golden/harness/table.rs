@@ -92,7 +92,7 @@ pub struct RowTables {
 }
 
 /// How long a reader of a `single` table rests behind a batch, so that the watermark goes out.
-const REST: Duration = Duration::from_millis(4);
+const REST: Duration = Duration::from_millis(10);
 
 const OPTIONS: &[OptionSpec] =
     &[OptionSpec { key: "table", kind: OptionKind::String, default: None, doc: "which table" }];
