@@ -73,7 +73,7 @@ impl Known {
         if !op.is_repeatable() {
             return insert(plan, op, inputs, fields);
         }
-        let mut key = format!("{} {inputs:?}", op.meaning());
+        let mut key = format!("{} {inputs:?} {}", op.meaning(), op.said());
         for PlanField { field, time, window } in &fields {
             let _ = write!(key, " {} {} {time:?} {window:?}", field.data_type(), field.is_nullable());
         }

@@ -75,8 +75,8 @@ impl<'p> Reads<'p> {
             read.offered.iter().filter(|p| scan.source.applies(p)).map(|p| format!("{p:?}")).collect();
         applied.sort_unstable();
         let key = format!(
-            "{} {} {:?} {applied:?} {:?} {:?}",
-            scan.table, scan.identity, scan.limit, read.watermark, read.rowtime
+            "{} {} {:?} {applied:?} {:?} {:?} {:?}",
+            scan.table, scan.identity, scan.limit, read.watermark, read.rowtime, scan.late
         );
         let group = match self.groups.iter().position(|(other, _)| *other == key) {
             Some(at) => at,

@@ -282,7 +282,7 @@ impl Op {
     }
 
     /// What is said of it that changes neither what it computes nor what its state means.
-    pub(super) fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         match self {
             Op::Scan(scan) => format!("{:?}", scan.late),
             Op::Aggregate { ttl, .. } => format!("{ttl:?}"),
