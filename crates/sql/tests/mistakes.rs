@@ -91,6 +91,7 @@ const MISTAKES: &[&str] = &[
     "SELECT id + FROM plain",
     "SELECT id, COUNT(*) FROM plain",
     "SELECT 'a",
+    "SELECT CURRENT_DATE + INTERVAL '99999999' DAY",
     "SELECT /*+ STATE_TLL('orders' = '1 d') */ id, COUNT(*) FROM orders GROUP BY id",
     "SELECT /*+ STATE_TTL('order' = '1 d') */ id, COUNT(*) FROM orders GROUP BY id",
     "SELECT /*+ STATE_TTL('orders' = 'soon') */ id, COUNT(*) FROM orders GROUP BY id",

@@ -5,10 +5,9 @@
 
 mod words;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
-use arrow::util::display::array_value_to_string;
 use datafusion_common::{DataFusionError, Result as Evaluated};
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::{CaseExpr, Column, Literal};
@@ -16,7 +15,7 @@ use datafusion_physical_expr::utils::collect_columns;
 use flugs_sql_types::from_arrow;
 use flugs_types::{Error, Result};
 use std::sync::Arc;
-use words::{in_words, operator_of, shortened};
+use words::{cell, in_words, operator_of, shortened};
 
 /// How many columns of a row an error shows.
 const COLUMNS_SHOWN: usize = 4;
@@ -90,7 +89,7 @@ fn case_part(case: &CaseExpr, row: &RecordBatch) -> Option<Arc<dyn PhysicalExpr>
         let Ok(value) = values(when, row) else { return Some(when.clone()) };
         let holds = match &operand {
             Some(operand) => value.is_valid(0) && value.to_data() == operand.to_data(),
-            None => value.is_valid(0) && array_value_to_string(&value, 0).is_ok_and(|v| v == "true"),
+            None => value.as_boolean_opt().is_some_and(|holds| holds.is_valid(0) && holds.value(0)),
         };
         if holds {
             return Some(then.clone());
@@ -198,7 +197,7 @@ fn shown_value(column: &Column, row: &RecordBatch) -> Option<String> {
     let values = row.columns().get(column.index())?;
     let value = match values.is_null(0) {
         true => "NULL".to_owned(),
-        false => array_value_to_string(values, 0).ok()?,
+        false => cell(values)?,
     };
     let value = shortened(&value);
     let is_text = matches!(values.data_type(), DataType::Utf8View | DataType::Utf8) && values.is_valid(0);

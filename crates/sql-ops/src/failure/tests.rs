@@ -84,11 +84,13 @@ fn constants_and_times_out_of_range_are_written_as_in_sql() {
         said(&by_constant, &rows)
             .ends_with("division by zero: a % 0, where a is 1; divide by another number")
     );
+    let time = lit(ScalarValue::TimestampMillisecond(Some(1_500), None));
+    assert_eq!(super::words::in_words(&time), "TIMESTAMP '1970-01-01 00:00:01.500'");
     let years = lit(ScalarValue::new_interval_mdn(2_000_000_000, 0, 0));
     let sum = of(&input, column("t"), Op::Plus, years);
     assert_eq!(
         said(&sum, &rows),
         "bad data: the result is out of the range of TIMESTAMP(3): t + INTERVAL '2000000000' MONTH, \
-         where t is 1970-01-01T00:00:00; filter such rows out, or guard the expression by CASE"
+         where t is 1970-01-01 00:00:00; filter such rows out, or guard the expression by CASE"
     );
 }

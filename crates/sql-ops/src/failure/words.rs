@@ -1,8 +1,9 @@
 //! Physical expressions as they would be written in SQL, nearly.
 
 use crate::division::Division;
+use arrow::array::ArrayRef;
 use arrow::datatypes::IntervalMonthDayNano;
-use arrow::util::display::array_value_to_string;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion_common::ScalarValue;
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal};
@@ -89,18 +90,27 @@ fn constant(value: &ScalarValue) -> String {
         }
         ScalarValue::IntervalYearMonth(Some(months)) => format!("INTERVAL '{months}' MONTH"),
         ScalarValue::IntervalMonthDayNano(Some(span)) => interval(span),
-        ScalarValue::Date32(_) | ScalarValue::Time32Millisecond(_) => quoted(value),
+        ScalarValue::Date32(_) => quoted("DATE", value),
+        ScalarValue::Time32Millisecond(_) => quoted("TIME", value),
         ScalarValue::TimestampSecond(..)
         | ScalarValue::TimestampMillisecond(..)
         | ScalarValue::TimestampMicrosecond(..)
-        | ScalarValue::TimestampNanosecond(..) => quoted(value),
+        | ScalarValue::TimestampNanosecond(..) => quoted("TIMESTAMP", value),
         other => other.to_string(),
     }
 }
 
-fn quoted(value: &ScalarValue) -> String {
-    let shown = value.to_array().ok().and_then(|array| array_value_to_string(&array, 0).ok());
-    shown.map_or_else(|| value.to_string(), |text| format!("'{text}'"))
+fn quoted(kind: &str, value: &ScalarValue) -> String {
+    let shown = value.to_array().ok().and_then(|array| cell(&array));
+    shown.map_or_else(|| value.to_string(), |text| format!("{kind} '{text}'"))
+}
+
+/// The first value of a column as a result shows it, nearly.
+pub(super) fn cell(values: &ArrayRef) -> Option<String> {
+    const TIMES: Option<&str> = Some("%Y-%m-%d %H:%M:%S%.f");
+    let options = FormatOptions::new().with_timestamp_format(TIMES).with_timestamp_tz_format(TIMES);
+    let formatter = ArrayFormatter::try_new(values.as_ref(), &options).ok()?;
+    formatter.value(0).try_to_string().ok()
 }
 
 fn interval(span: &IntervalMonthDayNano) -> String {

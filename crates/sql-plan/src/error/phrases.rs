@@ -95,6 +95,12 @@ const PHRASES: &[Phrase] = &[
         "compare the value with something, as in WHEN x > 0",
     ),
     phrase(
+        Type,
+        "Arithmetic overflow: *",
+        "an INTERVAL or another constant is out of the range of its type",
+        "write a smaller one",
+    ),
+    phrase(
         Semantic,
         "* queries have different number of columns*",
         "the two sides of {0} have different numbers of columns",
