@@ -18,6 +18,7 @@ use crate::ttl::TimeToLive;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use flugs_batch::{Barrier, Batch, ChangeBatch};
+use flugs_sql_types::AggregateKind;
 use flugs_state::{Fuel, KeyedTable, SnapshotTable};
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{Clock, Error, Result, RowKind, Timestamp, hash_key};
@@ -98,6 +99,17 @@ impl GroupAggregateSpec {
     /// The words that are this operator's: how many rows a group has, then when it was changed.
     fn reserved(&self) -> usize {
         self.count_words() + usize::from(self.ttl.is_some())
+    }
+
+    /// Whether a group's results before its rows came are needed: to be handed on, or to see that nothing has changed. A count of all
+    /// rows changes with each.
+    fn needs_old(&self) -> bool {
+        let counts_all = |call: &AggregateCall| {
+            let all = call.args.is_empty() && call.filter.is_none() && !call.distinct;
+            call.kind == AggregateKind::Count && all
+        };
+        let always_changes = !self.retract && self.calls.iter().any(counts_all);
+        !self.at_end && (self.emit_update_before || !always_changes)
     }
 
     pub(super) fn count_words(&self) -> usize {
@@ -206,7 +218,7 @@ impl GroupAggregate {
         work.find_groups(&opened.codec, &keys, batch.len())?;
         let mut states = opened.aggregator.states();
         opened.load(spec, work, &mut states);
-        let old = match work.existed.contains(&true) && !spec.at_end {
+        let old = match work.existed.contains(&true) && spec.needs_old() {
             true => opened.aggregator.values(&states)?,
             false => Vec::new(),
         };
