@@ -23,6 +23,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::SchemaDescriptor;
 use std::collections::VecDeque;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,6 +47,45 @@ struct Rows {
     constants: Vec<Option<ArrayRef>>,
     reader: ParquetRecordBatchReader,
     path: String,
+    place: Place,
+}
+
+/// Where a reader is among the rows of all row groups of a split, also those that it passes over: a position means the same whatever
+/// is left out.
+struct Place {
+    /// How many rows come before the next one.
+    before: u64,
+    /// The rows that are still to be given, by row group.
+    left: VecDeque<Range<u64>>,
+}
+
+impl Place {
+    /// Behind so many rows, of row groups of these lengths, of which some may have rows that are needed.
+    fn behind(before: u64, groups: impl Iterator<Item = (u64, bool)>) -> Self {
+        let (mut end, mut left) = (0, VecDeque::new());
+        for (rows, may) in groups {
+            let start = end;
+            end += rows;
+            if may && end > before {
+                left.push_back(start.max(before)..end);
+            }
+        }
+        Place { before, left }
+    }
+
+    /// So many more rows were given.
+    fn advance(&mut self, mut rows: u64) {
+        while rows > 0
+            && let Some(group) = self.left.front_mut()
+        {
+            let taken = rows.min(group.end - group.start);
+            group.start += taken;
+            (self.before, rows) = (group.start, rows - taken);
+            if group.is_empty() {
+                self.left.pop_front();
+            }
+        }
+    }
 }
 
 fn damaged(path: &str, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
@@ -63,22 +103,34 @@ impl Rows {
         let metadata =
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| damaged(path, e))?;
         let may = may_pass(&metadata, &scan.predicates);
-        let groups = metadata.metadata().row_groups().iter().zip(may).enumerate();
-        let groups = groups.filter(|(_, (group, may))| *may && is_in(group, split)).map(|(i, _)| i).collect();
+        let all = metadata.metadata().row_groups().iter().zip(may).enumerate();
+        let of_split = all.filter(|(_, (group, _))| is_in(group, split));
+        let of_split: Vec<(usize, u64, bool)> =
+            of_split.map(|(i, (group, may))| (i, group.num_rows().max(0) as u64, may)).collect();
+        let before = split.line.saturating_sub(1);
+        let place = Place::behind(before, of_split.iter().map(|(_, rows, may)| (*rows, *may)));
+        let (mut end, mut groups, mut skipped) = (0, Vec::new(), 0);
+        for (group, rows, may) in of_split {
+            let start = end;
+            end += rows;
+            if may && end > before {
+                groups.push(group);
+                skipped += before.saturating_sub(start);
+            }
+        }
         let mask = mask(&scan.layout.decoded, metadata.parquet_schema()).map_err(|e| e.at(path.clone()))?;
-        let rows_read = split.line.saturating_sub(1) as usize;
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
             .with_batch_size(BATCH_ROWS)
             .with_row_groups(groups)
             .with_projection(mask)
-            .with_offset(rows_read)
+            .with_offset(skipped as usize)
             .build()
             .map_err(|e| damaged(path, e))?;
-        Ok(Rows { layout: scan.layout.clone(), constants, reader, path: path.clone() })
+        Ok(Rows { layout: scan.layout.clone(), constants, reader, path: path.clone(), place })
     }
 
-    /// The next rows; none at the end.
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
+    /// The next rows, and how many come before those behind them; none at the end.
+    fn next(&mut self) -> Result<Option<(RecordBatch, u64)>> {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let batch = batch.map_err(|e| damaged(&self.path, e))?;
         let schema = &self.layout.decoded_schema;
@@ -91,7 +143,8 @@ impl Rows {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let decoded = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
             .map_err(|e| damaged(&self.path, e))?;
-        self.layout.complete(&decoded, &self.constants).map(Some)
+        self.place.advance(batch.num_rows() as u64);
+        Ok(Some((self.layout.complete(&decoded, &self.constants)?, self.place.before)))
     }
 }
 
@@ -125,9 +178,9 @@ struct Rest {
 }
 
 impl Pull for Rest {
-    type Item = RecordBatch;
+    type Item = (RecordBatch, u64);
 
-    fn pull(&mut self) -> Result<Option<RecordBatch>> {
+    fn pull(&mut self) -> Result<Option<(RecordBatch, u64)>> {
         let rows = match &mut self.rows {
             Some(rows) => rows,
             None => self.rows.insert(Rows::open(&self.scan, &self.split)?),
@@ -182,8 +235,8 @@ impl SourceReader<ChangeBatch> for ParquetReader {
             return Ok(ReaderStatus::Waiting);
         };
         match rows.map_err(|e| e.at(split.path.clone()))? {
-            Some(rows) => {
-                split.line += rows.num_rows() as u64;
+            Some((rows, before)) => {
+                split.line = before + 1;
                 if rows.num_rows() > 0 {
                     out.emit(&split.id(), Records::untimed(vec![ChangeBatch::inserts(rows)]))?;
                 }
@@ -206,7 +259,7 @@ impl SourceReader<ChangeBatch> for ParquetReader {
 pub(in super::super) fn read_file(layout: &Arc<Layout>, path: &str, to: &mut Vec<RecordBatch>) -> Result<()> {
     let scan = ParquetScan::new(layout.clone(), &[]);
     let mut rows = Rows::open(&scan, &FileSplit::new(path.to_owned(), 0, None))?;
-    while let Some(batch) = rows.next()? {
+    while let Some((batch, _)) = rows.next()? {
         to.push(batch);
     }
     Ok(())

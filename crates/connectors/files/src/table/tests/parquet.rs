@@ -102,3 +102,44 @@ fn a_job_goes_on_behind_each_batch() {
     let kafka = table.registry.format("parquet").unwrap();
     assert_eq!(kafka.identifier(), "parquet");
 }
+
+#[test]
+fn a_position_means_the_same_whatever_is_left_out() {
+    use PredicateOp::{Eq, GtEq};
+    let dir = TempDir::new().unwrap();
+    let table = table(&[("id", LogicalType::Int)], dir.path());
+    // Three row groups of 9000 rows in one file.
+    let ids = |from: i32| {
+        let rows = arrow::array::Int32Array::from_iter_values(from..from + 9000);
+        let field = arrow::datatypes::Field::new("id", arrow::datatypes::DataType::Int32, true);
+        let schema = std::sync::Arc::new(arrow::datatypes::Schema::new(vec![field]));
+        arrow::array::RecordBatch::try_new(schema, vec![std::sync::Arc::new(rows)]).unwrap()
+    };
+    let file = std::fs::File::create(dir.path().join("all.parquet")).unwrap();
+    let mut writer = ::parquet::arrow::ArrowWriter::try_new(file, ids(0).schema(), None).unwrap();
+    for from in [0, 9000, 18_000] {
+        writer.write(&ids(from)).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    let all = table.scan(&["id"], &[], &[], true);
+    let of_end = table.scan(&["id"], &[], &[predicate("id", GtEq, Literal::Int(18_000))], true);
+    let of_middle = table.scan(&["id"], &[], &[predicate("id", Eq, Literal::Int(9_500))], true);
+    for (first, second) in [(&of_end, &all), (&all, &of_middle), (&of_middle, &of_end), (&all, &all)] {
+        for stop in 1..3 {
+            let mut before = Job::start(&**first, 1, None).unwrap();
+            before.run_until(stop).unwrap();
+            let last = show(&before.out.rows).last().map(|row| number(row));
+            let mut after = Job::start(&**second, 1, Some(before.snapshot())).unwrap();
+            after.run().unwrap();
+            let found: Vec<i32> = show(&after.out.rows).iter().map(|row| number(row)).collect();
+            let whole = rows_of(second);
+            let want = whole.iter().map(|row| number(row)).filter(|id| last.is_none_or(|last| *id > last));
+            assert!(found == want.collect::<Vec<_>>(), "stopped behind {stop} batches, at {last:?}");
+        }
+    }
+}
+
+fn number(row: &str) -> i32 {
+    row.trim_start_matches("+I[").trim_end_matches(']').parse().unwrap()
+}
