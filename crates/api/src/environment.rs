@@ -236,8 +236,13 @@ impl Environment {
         self.lock().mistake.get_or_insert((mistake, mend));
     }
 
+    /// Whether both are one program, as clones of an environment are.
+    pub fn is_same(&self, other: &Environment) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(crate) fn expect_same(&self, other: &Environment) {
-        if !Arc::ptr_eq(&self.0, &other.0) {
+        if !self.is_same(other) {
             let mistake = "two streams of different environments are brought together";
             let mend = "make all streams of a job from one environment or its clones";
             self.mistaken(mistake, mend);
@@ -262,7 +267,8 @@ impl Environment {
         }
     }
 
-    pub(crate) fn parallelism_of(&self, id: NodeId) -> u32 {
+    /// How many subtasks an operator has.
+    pub fn parallelism_of(&self, id: NodeId) -> u32 {
         self.lock().graph.node(id).map_or(1, |n| n.parallelism)
     }
 

@@ -68,6 +68,12 @@ impl<T: Data> DataStream<T> {
         DataStream { env: env.clone(), origins: vec![Origin { node, output, way: Way::forward() }] }
     }
 
+    /// The stream of an operator that was added by [`Environment::add_node`]: its rows where `output` is 0, else a side output.
+    /// What comes out there must be `Records<T>`: `execute` fails otherwise.
+    pub fn from_node(env: &Environment, node: NodeId, output: u16) -> Self {
+        DataStream::new(env, node, output)
+    }
+
     /// The program that the stream is part of.
     pub fn environment(&self) -> &Environment {
         &self.env
@@ -330,7 +336,8 @@ impl<T: Data> DataStream<T> {
         self.sink_to(PrintSink::debug(), "print")
     }
 
-    fn next_node(&self, name: impl Into<String>, kind: NodeKind, stateful: bool) -> Node {
+    /// A node for an operator that is to be connected to the stream: it has the parallelism that an operator behind it has.
+    pub fn next_node(&self, name: impl Into<String>, kind: NodeKind, stateful: bool) -> Node {
         let mut node = Node::new(name, kind);
         // As in Flink, an operator has the environment's parallelism, whatever its input has.
         node.parallelism = match &self.origins[..] {
@@ -341,7 +348,9 @@ impl<T: Data> DataStream<T> {
         node
     }
 
-    fn connect_to(&self, to: NodeId, input: u16) {
+    /// Gives the rows to an input of an operator that was added by [`Environment::add_node`] to the same program, on the way that
+    /// the stream was told ([`rebalance`](Self::rebalance) and its like). The operator must take `Records<T>`.
+    pub fn connect_to(&self, to: NodeId, input: u16) {
         for origin in &self.origins {
             let Way { partitioning, edge } = origin.way.clone();
             let way = Edge { from: origin.node, output: origin.output, to, input, partitioning };

@@ -1,6 +1,6 @@
 //! The generated `impl Data`.
 
-use crate::attributes;
+use crate::attributes::DATA;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -10,7 +10,7 @@ use syn::{
 };
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let data = attributes::module_of(&input.attrs)?;
+    let data = DATA.module(&input.attrs, "data", syn::parse_quote!(::flugs::data))?;
     let body = match &input.data {
         Data::Struct(item) => expand_struct(&data, &input.ident, &Part::all(&item.fields)?),
         Data::Enum(item) => expand_enum(&data, &input.ident, item)?,
@@ -68,7 +68,7 @@ impl<'a> Part<'a> {
                 Member::Named(name) => format_ident!("field_{}", name.unraw()),
                 Member::Unnamed(index) => format_ident!("field_{}", index.index),
             };
-            Ok(Part { member, ty: &field.ty, has_default: attributes::has_default(&field.attrs)?, bound })
+            Ok(Part { member, ty: &field.ty, has_default: DATA.has_default(&field.attrs)?, bound })
         };
         fields.iter().zip(fields.members()).map(part).collect()
     }
@@ -161,7 +161,7 @@ fn expand_enum(data: &Path, name: &Ident, item: &DataEnum) -> Result<TokenStream
     let name = name.unraw().to_string();
     let (mut describes, mut encodes, mut decodes, mut heaps) = (vec![], vec![], vec![], vec![]);
     for (ordinal, variant) in item.variants.iter().enumerate() {
-        attributes::none_on_variant(&variant.attrs)?;
+        DATA.none_on_variant(&variant.attrs)?;
         let parts = Part::all(&variant.fields)?;
         let (ident, variant_name) = (&variant.ident, variant.ident.unraw().to_string());
         let ordinal = Literal::u32_suffixed(ordinal as u32);

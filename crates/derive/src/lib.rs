@@ -1,4 +1,4 @@
-//! `#[derive(Data)]`: the encoding and the schema of a struct or enum, from its fields.
+//! `#[derive(Data)]`: the encoding and the schema of a struct or enum, from its fields. [`SqlRow`] makes columns of them.
 //!
 //! ```
 //! # use flugs_derive::Data;
@@ -84,6 +84,7 @@
 
 mod attributes;
 mod expand;
+mod row;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -93,4 +94,50 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn derive_data(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand::expand(&input).unwrap_or_else(|e| e.into_compile_error()).into()
+}
+
+/// Derives `SqlRow` for a struct: its fields are the columns of a table, under their names or those that they say.
+///
+/// ```
+/// # use flugs_derive::SqlRow;
+/// #[derive(SqlRow)]
+/// # #[sql(crate = "flugs_sql_types")]
+/// struct Order {
+///     id: i64,
+///     #[sql(name = "order_time")]
+///     time: flugs_types::Timestamp,
+///     tags: Vec<String>,
+///     note: Option<String>,
+///     customer: Customer,
+/// }
+///
+/// #[derive(SqlRow)]
+/// # #[sql(crate = "flugs_sql_types")]
+/// struct Customer {
+///     name: String,
+/// }
+///
+/// use flugs_sql_types::SqlRow;
+/// let columns: Vec<String> = Order::fields().iter().map(|f| format!("{} {}", f.name, f.sql_type)).collect();
+/// assert_eq!(columns[1], "order_time TIMESTAMP_LTZ(6) NOT NULL");
+/// assert_eq!(columns[3], "note STRING");
+/// assert_eq!(columns[4], "customer ROW<`name` STRING NOT NULL> NOT NULL");
+/// ```
+///
+/// The types of fields are those of `Cell`; a struct with this macro is one too, as a `ROW`. Of tuple structs the columns go by
+/// their places. `#[sql(crate = "path")]` names the crate with the module `derived`, instead of `flugs::sql::types`.
+///
+/// Enums are refused, since a row has all of its columns:
+///
+/// ```compile_fail
+/// # use flugs_derive::SqlRow;
+/// #[derive(SqlRow)]
+/// #[sql(crate = "flugs_sql_types")]
+/// enum Event { Start(i64), End }
+/// # fn main() {}
+/// ```
+#[proc_macro_derive(SqlRow, attributes(sql))]
+pub fn derive_sql_row(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    row::expand(&input).unwrap_or_else(|e| e.into_compile_error()).into()
 }

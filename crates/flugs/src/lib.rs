@@ -99,10 +99,14 @@ pub mod state {
 /// ```
 #[cfg(feature = "sql")]
 pub mod sql {
+    pub use flugs_derive::SqlRow;
     pub use flugs_sql::*;
     pub use flugs_sql_functions::table as functions;
     pub use flugs_sql_types as types;
+    pub use flugs_sql_types::{Cell, SqlRow};
     pub use flugs_table as connector;
+    pub use flugs_table::ChangelogMode;
+    pub use flugs_types::RowKind;
 
     /// Every connector of tables and every format of this crate.
     pub fn registry() -> flugs_table::Registry {
@@ -198,6 +202,11 @@ pub mod prelude {
     };
     pub use std::time::Duration;
 }
+
+/// The programs of the page about SQL in a program are compiled and run as tests.
+#[cfg(all(doctest, feature = "sql"))]
+#[doc = include_str!("../../../docs/sql/library.md")]
+struct SqlInAProgram;
 
 /// The programs of the README are compiled and run as tests.
 #[cfg(doctest)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const HEADING: &str = "# Functions
 
 All functions that a query may call, by category. Names are case-insensitive. A function of NULL is NULL unless its line says
-otherwise. `SHOW FUNCTIONS` lists the same names; a program registers functions of its own under names of its own.
+otherwise. `SHOW FUNCTIONS` lists the same names; a program registers functions of its own under names of its own ([library.md](library.md)).
 
 This page is made by a test (`crates/sql-functions/tests/functions_doc.rs`) from what the functions say of themselves.
 ";

@@ -4,6 +4,7 @@
 //! knows nothing of SQL text and plans. Keys, stored rows and sort keys are byte strings made by `row`.
 
 pub mod aggregate;
+pub mod ask;
 pub mod bounded;
 pub mod bridge;
 pub mod calc;
@@ -20,6 +21,7 @@ mod phases;
 pub mod rank;
 pub mod row;
 pub mod sort;
+pub mod stream;
 #[doc(hidden)]
 pub mod testing;
 mod ttl;

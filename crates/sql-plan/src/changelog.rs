@@ -51,6 +51,7 @@ impl Plan {
             }
             Op::TemporalJoin { times: Some(_), .. } => (Changes::APPEND, of(0).keys.clone()),
             Op::TemporalJoin { times: None, .. } => first(),
+            Op::AsyncCalc { .. } => first(),
             Op::LookupJoin { .. } | Op::Correlate { .. } => (of(0).changes, Vec::new()),
             Op::Rank { partition, range, output_rank, .. } => {
                 let mut keys = of(0).keys.clone();
@@ -214,7 +215,7 @@ fn needs_before(plan: &Plan, id: NodeId, at: usize, own: bool) -> bool {
         Op::Sink(sink) => sink.mode == ChangelogMode::Retract,
         // A filter may stop a `+U` whose row it had let pass before.
         Op::Calc { filter, .. } => own || filter.is_some(),
-        Op::Union | Op::LookupJoin { .. } | Op::Correlate { .. } => own,
+        Op::Union | Op::AsyncCalc { .. } | Op::LookupJoin { .. } | Op::Correlate { .. } => own,
         Op::Normalize { .. } | Op::DropUpdateBefore => false,
         Op::Join { keys, .. } => {
             // A key that is less than the join's stays while a column of the join's changes: the old row is then elsewhere.

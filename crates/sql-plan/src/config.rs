@@ -1,5 +1,6 @@
 //! The options of a session that planning looks at.
 
+use flugs_operators::{AsyncOptions, Retry};
 use std::time::Duration;
 
 /// How bounded inputs are run.
@@ -26,6 +27,42 @@ pub enum AggregatePhases {
     Two,
 }
 
+/// How functions that wait are called: `table.exec.async-scalar.*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AsyncScalarConfig {
+    /// How many rows of a subtask wait at a time.
+    pub capacity: usize,
+    /// How long a row may take, all tries together.
+    pub timeout: Duration,
+    /// How often a call is tried.
+    pub attempts: u32,
+    /// The pause between two tries.
+    pub delay: Duration,
+}
+
+/// Flink's.
+impl Default for AsyncScalarConfig {
+    fn default() -> Self {
+        AsyncScalarConfig {
+            capacity: 10,
+            timeout: Duration::from_secs(180),
+            attempts: 3,
+            delay: Duration::from_millis(100),
+        }
+    }
+}
+
+impl AsyncScalarConfig {
+    /// For the operator that calls them.
+    pub(crate) fn options<U>(&self) -> AsyncOptions<U> {
+        let options = AsyncOptions::ordered().capacity(self.capacity).timeout(self.timeout);
+        match self.attempts {
+            0 | 1 => options,
+            attempts => options.retry(Retry::fixed(attempts, self.delay)),
+        }
+    }
+}
+
 /// Options of planning.
 #[derive(Debug, Clone)]
 pub struct PlanConfig {
@@ -47,6 +84,8 @@ pub struct PlanConfig {
     pub aggregate_phases: AggregatePhases,
     /// Where late rows go, if anywhere: a table's name.
     pub late_table: Option<String>,
+    /// How functions that wait are called.
+    pub async_scalar: AsyncScalarConfig,
 }
 
 impl Default for PlanConfig {
@@ -61,6 +100,7 @@ impl Default for PlanConfig {
             mini_batch: None,
             aggregate_phases: AggregatePhases::Auto,
             late_table: None,
+            async_scalar: AsyncScalarConfig::default(),
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::bind::nodes::WindowKind;
 use crate::config::PlanConfig;
 use crate::lower::is_two_phase;
 use crate::plan::{
-    AggregateCall, Changes, JoinKind, LateRoute, Node, NodeId, Op, Plan, PlanField, RankFunction, SortKey,
-    WindowSpec, pretty,
+    AggregateCall, AsyncCall, Changes, JoinKind, LateRoute, Node, NodeId, Op, Plan, PlanField, RankFunction,
+    SortKey, WindowSpec, pretty,
 };
 use flugs_connector::Boundedness;
 use flugs_sql_parser::ExplainDetail;
@@ -84,6 +84,9 @@ pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNot
             }
             _ => for_ever("all rows"),
         },
+        Op::AsyncCalc { .. } => {
+            until("rows whose calls wait", format!("{} rows", config.async_scalar.capacity))
+        }
         Op::Normalize { .. } => for_ever("the newest row of each key"),
         Op::Materialize { .. } => for_ever("the rows of each key of the sink"),
         _ => return None,
@@ -430,6 +433,13 @@ fn line(plan: &Plan, id: NodeId) -> String {
         }
         Op::Normalize { keys } | Op::Materialize { keys } => {
             format!("{name}(key=[{}])", named(keys, &node.fields))
+        }
+        Op::AsyncCalc { calls } => {
+            let call = |call: &AsyncCall| {
+                let args: Vec<&str> = call.args.iter().map(|arg| input(0)[*arg].name()).collect();
+                format!("{}({})", call.function.get().name(), args.join(", "))
+            };
+            format!("{name}(calls=[{}])", calls.iter().map(call).collect::<Vec<_>>().join(", "))
         }
         Op::DropUpdateBefore | Op::Fold | Op::LateRows => name.to_owned(),
         Op::Sink(sink) => {

@@ -18,10 +18,13 @@ mod lower;
 mod optimize;
 pub mod plan;
 mod planner;
+mod stream;
 
-pub use config::{AggregatePhases, PlanConfig, RuntimeMode};
+pub use config::{AggregatePhases, AsyncScalarConfig, PlanConfig, RuntimeMode};
+pub use convert::streams::StreamTarget;
 pub use declare::options_of;
 pub use error::PlanResult;
 pub use explain::{StateNote, explain, explain_json, is_bounded, warnings};
-pub use lower::{JobBuilder, lower};
+pub use lower::{JobBuilder, Uids, lower, lower_into};
 pub use planner::{OutputColumn, Planner};
+pub use stream::{ROWTIME_KEY, SOURCE_WATERMARK, ScanSource, SinkTarget, StreamInput, StreamOutput};

@@ -5,6 +5,8 @@ use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ObjectP
 use crate::changelog::settle;
 use crate::config::{PlanConfig, RuntimeMode};
 use crate::convert::sink::{SinkColumn, Target};
+use crate::convert::streams::StreamTarget;
+use crate::convert::user_functions::check_user_functions;
 use crate::convert::{Converter, push_down};
 use crate::error::{PlanResult, lower, placed, semantic, unsupported};
 use crate::explain::is_bounded;
@@ -161,6 +163,22 @@ impl Planner {
         planned().map_err(|e| placed(e, &query.text, query.span))
     }
 
+    /// Plans a query whose rows become a stream of the program. Streams go on, so this is never batch mode.
+    pub fn query_to_stream(&self, query: &Query, target: &StreamTarget) -> PlanResult<Plan> {
+        let planned = || {
+            let logical = self.binder.query(query)?;
+            let mut plan = Plan::new(false);
+            let mut converter = self.converter(&mut plan);
+            let node = converter.convert(&logical)?;
+            let names: Vec<String> =
+                output_columns(&logical, &plan, node)?.into_iter().map(|column| column.name).collect();
+            let given = self.converter(&mut plan).give_stream(node, &names, target)?;
+            plan.sinks.push(given);
+            finished(crate::late::route(self, &plan)?)
+        };
+        planned().map_err(|e| placed(e, &query.text, query.span))
+    }
+
     pub(crate) fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {
         Converter { plan, binder: &self.binder, config: &self.config }
     }
@@ -284,6 +302,7 @@ fn of_insert(e: SqlError, inserts: &[Insert]) -> SqlError {
 fn finished(plan: Plan) -> PlanResult<Plan> {
     let mut plan = push_down(&plan).map_err(lower)?;
     settle(&mut plan)?;
+    check_user_functions(&plan)?;
     Ok(plan)
 }
 

@@ -5,6 +5,7 @@
 //! of all others may be NULL whatever their arguments are.
 
 use crate::sql_type::{LogicalType, SqlType};
+use crate::user_aggregate::UserFunction;
 use flugs_types::{Error, Result};
 use std::hash::{Hash, Hasher};
 
@@ -92,13 +93,8 @@ pub enum AggregateKind {
     BitmapXorCardinality,
     /// `SINGLE_VALUE(x)`: of a scalar subquery; a second row is an error.
     SingleValue,
-    /// A user's aggregate function, by its registered name; its result type is known to the planner alone.
-    User {
-        /// Its name.
-        name: String,
-        /// The type of its result.
-        result: Box<SqlType>,
-    },
+    /// An aggregate function of the program.
+    User(UserFunction),
 }
 
 /// A number from 0 to 1 that can be compared and hashed.
@@ -166,7 +162,7 @@ impl AggregateKind {
             AggregateKind::BitmapXor => "BITMAP_XOR_AGG",
             AggregateKind::BitmapXorCardinality => "BITMAP_XOR_CARDINALITY_AGG",
             AggregateKind::SingleValue => "SINGLE_VALUE",
-            AggregateKind::User { name, .. } => name,
+            AggregateKind::User(function) => function.get().name(),
         }
     }
 
@@ -209,7 +205,7 @@ impl AggregateKind {
             {
                 LogicalType::BigInt.nullable()
             }
-            (K::User { result, .. }, _) => (**result).clone(),
+            (K::User(function), _) => function.get().result(),
             _ => return Err(wrong()),
         })
     }

@@ -5,6 +5,7 @@ use crate::failure::{Failure, placed, rendered, string_in};
 use crate::jobs::Jobs;
 use crate::options::SessionOptions;
 use crate::result::{SqlJob, TableResult};
+use crate::stream::Program;
 use flugs_cluster::Runtime;
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{Describe, Parsed, Piece, Statement, parse_statement, split};
@@ -28,6 +29,8 @@ pub struct SqlEnvironment {
     /// What jobs that write tables run on; made when the first starts.
     pub(crate) runtime: Option<Runtime>,
     pub(crate) warnings: Option<WarningListener>,
+    /// The program that streams are of, where there is one.
+    pub(crate) program: Option<Program>,
 }
 
 impl SqlEnvironment {
@@ -42,6 +45,7 @@ impl SqlEnvironment {
             jobs: Jobs::default(),
             runtime: None,
             warnings: None,
+            program: None,
         }
     }
 
@@ -101,11 +105,22 @@ impl SqlEnvironment {
     }
 
     pub(crate) fn planner(&self) -> Result<Planner> {
+        self.planner_of(|_| {})
+    }
+
+    /// A planner whose options are changed last.
+    pub(crate) fn planner_of(&self, change: impl FnOnce(&mut PlanConfig)) -> Result<Planner> {
+        let mut config = self.config.clone();
+        if let Some(program) = &self.program {
+            config.parallelism = program.env.parallelism();
+        }
+        let mut config = self.options.plan_config(&config)?;
+        change(&mut config);
         Ok(Planner::new(
             Arc::new(self.catalogs.clone()),
             self.functions.clone(),
             self.registry.clone(),
-            self.options.plan_config(&self.config)?,
+            config,
         ))
     }
 

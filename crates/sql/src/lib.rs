@@ -15,6 +15,7 @@ mod options;
 mod render;
 mod result;
 mod row;
+mod stream;
 mod table;
 
 pub use environment::{SqlEnvironment, WarningListener};
@@ -24,6 +25,7 @@ pub use options::{KeyUse, SESSION_KEYS, SessionKey, SessionOptions, values_of};
 pub use render::{NULL, RowFormat};
 pub use result::{Polled, SqlJob, TableResult};
 pub use row::Row;
+pub use stream::StreamSchema;
 pub use table::Table;
 
 /// Text to statements: [`split`](parser::split) cuts a script, [`is_complete`](parser::is_complete) tells a shell whether to go on.

@@ -5,8 +5,8 @@ use crate::failure::{Failure, rendered};
 use crate::result::TableResult;
 use crate::row::Row;
 use flugs_sql_functions::table::{
-    AsyncScalarFunction, DynamicScalar, Returned, Row as FunctionRow, ScalarClosure, TableClosure,
-    TableFunction, UserAggregate, dynamic_scalar, scalar, table,
+    AggregateFunction, AsyncClosure, AsyncScalar, DynamicScalar, Returned, Row as FunctionRow, ScalarClosure,
+    TableClosure, TableFunction, aggregate, async_function, async_scalar, dynamic_scalar, scalar, table,
 };
 use flugs_sql_parser::{CreateView, Ident, Name, Query, Statement, parse_statement};
 use flugs_sql_plan::OutputColumn;
@@ -25,6 +25,10 @@ impl Table {
     /// Its columns, by what names meant when it was made.
     pub fn columns(&self) -> &[OutputColumn] {
         &self.columns
+    }
+
+    pub(crate) fn query(&self) -> &Query {
+        &self.query
     }
 
     /// Its text.
@@ -114,16 +118,41 @@ impl SqlEnvironment {
         self.register(&name, CatalogFunction::Table(function))
     }
 
-    /// Not possible yet: the operators carry out built-in aggregates alone.
-    pub fn register_aggregate(&mut self, function: Arc<dyn UserAggregate>) -> Result<()> {
-        let error = Error::job(format!("the aggregate function '{}' cannot be registered", function.name()));
-        Err(error.mend("aggregates of users are not supported yet"))
+    /// Likewise, an aggregate function, for `GROUP BY`, windows and `OVER`, also with `DISTINCT` and `FILTER`: see
+    /// [`AggregateFunction`]. What a query needs of it and it does not have ([`RETRACTS`](AggregateFunction::RETRACTS),
+    /// [`MERGES`](AggregateFunction::MERGES)) is an error of the query, before anything runs.
+    pub fn register_aggregate<F: AggregateFunction>(&mut self, name: &str, function: F) -> Result<()> {
+        self.register(name, CatalogFunction::Aggregate(Arc::new(aggregate(name, function))))
     }
 
-    /// Not possible yet: the operators call functions that give their value at once.
-    pub fn register_async(&mut self, function: Arc<dyn AsyncScalarFunction>) -> Result<()> {
-        let error = Error::job(format!("the function '{}' cannot be registered", function.name()));
-        Err(error.mend("functions that wait are not supported in SQL yet: use map_async of a DataStream"))
+    /// Likewise, a scalar function that waits for something outside: a closure on the values of a row that gives a future.
+    ///
+    /// Calls of many rows are under way at a time, and their order is kept. `table.exec.async-scalar.*` says how many, how long and how
+    /// often. What waits is part of a checkpoint; after a failure it is asked again. Futures are polled on the task: one
+    /// that needs a runtime is to be spawned there, and its handle awaited.
+    ///
+    /// ```
+    /// # use flugs_sql::SqlEnvironment; use flugs_table::Registry; use flugs_types::Result;
+    /// # fn main() -> Result<()> {
+    /// let mut sql = SqlEnvironment::new(Registry::new());
+    /// sql.register_async("user_name", |id: i64| async move { Ok::<_, flugs_types::Error>(format!("user {id}")) })?;
+    /// let table = sql.sql_query("SELECT user_name(7)")?;
+    /// assert_eq!(sql.collect(&table)?[0].get_at::<String>(0)?.as_deref(), Some("user 7"));
+    /// # Ok(()) }
+    /// ```
+    pub fn register_async<F, A, R>(&mut self, name: &str, function: F) -> Result<()>
+    where
+        F: AsyncClosure<A, R>,
+        R: Returned + 'static,
+        A: 'static,
+    {
+        self.register(name, CatalogFunction::Scalar(Arc::new(async_scalar(name, function))))
+    }
+
+    /// Likewise, one over columns of one row.
+    pub fn register_async_function(&mut self, function: Arc<dyn AsyncScalar>) -> Result<()> {
+        let name = function.name().to_owned();
+        self.register(&name, CatalogFunction::Scalar(Arc::new(async_function(function))))
     }
 
     fn register(&mut self, name: &str, function: CatalogFunction) -> Result<()> {

@@ -4,14 +4,13 @@ use super::Meaning;
 use super::function::PlannedFunction;
 use super::window::PlannedWindowFunction;
 use crate::support::{planning_error, to_datafusion};
-use crate::table::{UserAggregate, UserAggregateFunction};
+use crate::table::UserAggregateFunction;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
-use datafusion_common::{ExprSchema, Result, ScalarValue};
+use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::expr::{AggregateFunction, NullTreatment, ScalarFunction, WindowFunction};
-use datafusion_expr::{AggregateUDF, Expr, ExprSchemable, WindowFunctionDefinition};
-use flugs_sql_types::{AggregateKind, Fraction, WindowKind, from_field};
-use std::sync::Arc;
+use datafusion_expr::{AggregateUDF, Expr, WindowFunctionDefinition};
+use flugs_sql_types::{AggregateKind, Fraction, WindowKind};
 
 /// What an aggregate call is to do, and over which columns.
 #[derive(Debug, Clone)]
@@ -20,8 +19,6 @@ pub struct PlannedAggregate {
     pub kind: AggregateKind,
     /// The expressions of its columns, in the order that the kind has them.
     pub arguments: Vec<Expr>,
-    /// The function itself, where it is a user's.
-    pub user: Option<Arc<dyn UserAggregate>>,
 }
 
 /// What a call before `OVER` is to do, and over which columns.
@@ -31,26 +28,23 @@ pub struct PlannedWindow {
     pub kind: WindowKind,
     /// The expressions of its columns, in the order that the kind has them.
     pub arguments: Vec<Expr>,
-    /// The function itself, where it is a user's.
-    pub user: Option<Arc<dyn UserAggregate>>,
 }
 
 /// Takes an aggregate call apart. `DISTINCT`, `FILTER` and `ORDER BY` stay with the call. An error for functions of other
 /// registries, for `GROUPING` and its like, and where a parameter is no constant.
-pub fn plan_aggregate(call: &AggregateFunction, schema: &dyn ExprSchema) -> Result<PlannedAggregate> {
+pub fn plan_aggregate(call: &AggregateFunction) -> Result<PlannedAggregate> {
     let distinct = call.params.distinct;
-    aggregate(&call.func, &call.params.args, call.params.null_treatment, distinct, schema)
+    aggregate(&call.func, &call.params.args, call.params.null_treatment, distinct)
 }
 
 /// Takes a call before `OVER` apart. The partition, the order and the frame stay with the call.
-pub fn plan_window(call: &WindowFunction, schema: &dyn ExprSchema) -> Result<PlannedWindow> {
+pub fn plan_window(call: &WindowFunction) -> Result<PlannedWindow> {
     let args = &call.params.args;
     match &call.fun {
         WindowFunctionDefinition::AggregateUDF(function) => {
             let (nulls, distinct) = (call.params.null_treatment, call.params.distinct);
-            let PlannedAggregate { kind, arguments, user } =
-                aggregate(function, args, nulls, distinct, schema)?;
-            Ok(PlannedWindow { kind: WindowKind::Aggregate(kind), arguments, user })
+            let PlannedAggregate { kind, arguments } = aggregate(function, args, nulls, distinct)?;
+            Ok(PlannedWindow { kind: WindowKind::Aggregate(kind), arguments })
         }
         WindowFunctionDefinition::WindowUDF(function) => {
             let inner: &dyn std::any::Any = function.inner().as_ref();
@@ -70,20 +64,13 @@ fn aggregate(
     args: &[Expr],
     nulls: Option<NullTreatment>,
     distinct: bool,
-    schema: &dyn ExprSchema,
 ) -> Result<PlannedAggregate> {
     let name = function.name().to_uppercase();
     let inner: &dyn std::any::Any = function.inner().as_ref();
     let Some(planned) = inner.downcast_ref::<PlannedFunction>() else {
         if let Some(user) = UserAggregateFunction::of(function) {
-            let fields = args.iter().map(|a| Ok(a.to_field(schema)?.1)).collect::<Result<Vec<_>>>()?;
-            let result = from_field(function.return_field(&fields)?.as_ref()).map_err(to_datafusion)?;
-            let kind = AggregateKind::User { name: function.name().to_owned(), result: Box::new(result) };
-            return Ok(PlannedAggregate {
-                kind,
-                arguments: args.to_vec(),
-                user: Some(user.function().clone()),
-            });
+            let kind = AggregateKind::User(user.function().clone());
+            return Ok(PlannedAggregate { kind, arguments: args.to_vec() });
         }
         return Err(planning_error(format!("the aggregate function {name} is not known")));
     };
@@ -128,7 +115,7 @@ fn aggregate(
         }
         kind => kind.clone(),
     };
-    Ok(PlannedAggregate { kind, arguments, user: None })
+    Ok(PlannedAggregate { kind, arguments })
 }
 
 fn ignored(treatment: Option<NullTreatment>, default: bool) -> bool {
@@ -174,7 +161,7 @@ fn window(kind: &WindowKind, args: &[Expr]) -> Result<PlannedWindow> {
         }
         kind => (kind.clone(), Vec::new()),
     };
-    Ok(PlannedWindow { kind, arguments, user: None })
+    Ok(PlannedWindow { kind, arguments })
 }
 
 /// The value of a constant, also behind an alias or a cast.

@@ -1,15 +1,15 @@
 use super::{plan_aggregate, plan_window};
 use crate::registry::FunctionRegistry;
-use crate::table::{Accumulator, UserAggregate, aggregate};
-use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion_common::{DFSchema, Result, ScalarValue};
+use crate::table;
+use arrow::array::{ArrayRef, AsArray, Int32Array};
+use arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
+use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::expr::{AggregateFunction, NullTreatment, WindowFunction};
 use datafusion_expr::function::WindowUDFFieldArgs;
 use datafusion_expr::{Expr, WindowFunctionDefinition, col, lit};
 use flugs_sql_types::{
-    AggregateKind, Fraction, LogicalType, SqlType, WindowKind, from_field, to_field, to_schema,
+    AggregateKind, AggregatedRow, Fraction, LogicalType, SqlType, WindowKind, from_field, to_field,
 };
-use flugs_types::Error;
 use std::sync::Arc;
 
 fn fields(types: &[SqlType]) -> Vec<FieldRef> {
@@ -81,11 +81,6 @@ fn strings_are_seen_in_one_type() {
     assert!(!count.is_nullable() && registry.aggregate("sum").unwrap().is_nullable());
 }
 
-fn schema() -> DFSchema {
-    let types = [("a", LogicalType::Int.nullable()), ("s", LogicalType::STRING.nullable())];
-    DFSchema::try_from(to_schema(types.iter().map(|(name, t)| (*name, t))).as_ref().clone()).unwrap()
-}
-
 fn planned(
     name: &str,
     args: Vec<Expr>,
@@ -95,7 +90,7 @@ fn planned(
     let registry = FunctionRegistry::builtin();
     let function = registry.aggregate(name).unwrap().clone();
     let call = AggregateFunction::new_udf(function, args, distinct, None, vec![], nulls);
-    let planned = plan_aggregate(&call, &schema())?;
+    let planned = plan_aggregate(&call)?;
     Ok((planned.kind, planned.arguments))
 }
 
@@ -140,7 +135,7 @@ fn window(name: &str, args: Vec<Expr>) -> Result<(WindowKind, Vec<Expr>)> {
         Some(function) => WindowFunctionDefinition::WindowUDF(function.clone()),
         None => WindowFunctionDefinition::AggregateUDF(registry.aggregate(name).unwrap().clone()),
     };
-    let planned = plan_window(&WindowFunction::new(function, args), &schema())?;
+    let planned = plan_window(&WindowFunction::new(function, args))?;
     Ok((planned.kind, planned.arguments))
 }
 
@@ -185,58 +180,54 @@ fn window_functions_have_types() {
     assert_eq!(widened.unwrap(), [DataType::Int64, DataType::Int32, DataType::Int64]);
 }
 
-/// A sum that can be taken back and merged.
-#[derive(Debug)]
+/// A sum.
 struct Balance;
 
-impl UserAggregate for Balance {
-    fn name(&self) -> &str {
-        "balance"
+impl table::AggregateFunction for Balance {
+    type Row = i32;
+    type Accumulator = i64;
+    type Value = i64;
+
+    fn create(&self) -> i64 {
+        0
     }
 
-    fn result_type(&self, arguments: &[SqlType]) -> flugs_types::Result<SqlType> {
-        match arguments {
-            [a] if a.kind == LogicalType::Int => Ok(LogicalType::BigInt.not_null()),
-            _ => Err(Error::job("balance takes an INT")),
-        }
-    }
-
-    fn accumulator(&self, _arguments: &[SqlType]) -> flugs_types::Result<Vec<SqlType>> {
-        Ok(vec![LogicalType::BigInt.not_null()])
-    }
-
-    fn create(&self, _arguments: &[SqlType]) -> flugs_types::Result<Accumulator> {
-        Ok(vec![ScalarValue::Int64(Some(0))])
-    }
-
-    fn accumulate(&self, accumulator: &mut Accumulator, row: &[ScalarValue]) -> flugs_types::Result<()> {
-        if let (ScalarValue::Int64(Some(sum)), ScalarValue::Int32(Some(value))) =
-            (&mut accumulator[0], &row[0])
-        {
-            *sum += i64::from(*value);
-        }
+    fn accumulate(&self, sum: &mut i64, value: i32) -> flugs_types::Result<()> {
+        *sum += i64::from(value);
         Ok(())
     }
 
-    fn value(&self, accumulator: &[ScalarValue]) -> flugs_types::Result<ScalarValue> {
-        Ok(accumulator[0].clone())
+    fn value(&self, sum: &i64) -> i64 {
+        *sum
     }
 }
 
 #[test]
 fn users_write_aggregates() {
-    let function = Arc::new(aggregate(Arc::new(Balance)));
+    let function = Arc::new(table::aggregate("balance", Balance));
     let call = AggregateFunction::new_udf(function.clone(), vec![col("a")], false, None, vec![], None);
-    let planned = plan_aggregate(&call, &schema()).unwrap();
-    let result = Box::new(LogicalType::BigInt.not_null());
-    assert_eq!(planned.kind, AggregateKind::User { name: "balance".into(), result });
-    let user = planned.user.unwrap();
-    let mut accumulator = user.create(&[]).unwrap();
-    user.accumulate(&mut accumulator, &[ScalarValue::Int32(Some(7))]).unwrap();
-    assert_eq!(user.value(&accumulator).unwrap(), ScalarValue::Int64(Some(7)));
+    let planned = plan_aggregate(&call).unwrap();
+    let AggregateKind::User(user) = &planned.kind else { panic!("{:?}", planned.kind) };
+    assert_eq!(planned.kind.result_type(&[]).unwrap(), LogicalType::BigInt.not_null());
+    assert_eq!(format!("{user:?}"), "balance(INT NOT NULL) BIGINT NOT NULL i64");
+    let user = user.get();
+    let values: ArrayRef = Arc::new(Int32Array::from(vec![Some(7), None, Some(5)]));
+    let row = |row, accumulator| AggregatedRow { row, accumulator, retracted: false };
+    let mut accumulators = vec![Vec::new(); 3];
+    user.accumulate(&mut accumulators, &[values], &[row(0, 0), row(1, 1), row(2, 0)]).unwrap();
+    // Of a row with NULL nothing is known.
+    assert!(accumulators[1].is_empty());
+    let values = user.values(&mut accumulators.iter().map(Vec::as_slice)).unwrap();
+    assert_eq!(values.as_primitive::<Int64Type>().values(), &[12, 0, 0]);
     // What it cannot do, it says.
     assert!(!user.retracts() && !user.merges());
-    assert!(user.retract(&mut accumulator, &[ScalarValue::Int32(Some(7))]).is_err());
-    let wrong: FieldRef = Arc::new(Field::new("x", DataType::Utf8View, true));
-    assert!(function.return_field(&[wrong]).is_err());
+    let other = accumulators[0].clone();
+    assert!(user.merge(&mut accumulators[1], &other).unwrap_err().to_string().contains("no `merge`"));
+    let of = |given: DataType| {
+        let field: FieldRef = Arc::new(Field::new("x", given, true));
+        function.return_field(&[field]).map(|field| field.data_type().clone())
+    };
+    assert_eq!(of(DataType::Int8).unwrap(), DataType::Int64);
+    let refused = of(DataType::Utf8View).unwrap_err().to_string();
+    assert!(refused.contains("balance takes (INT), not STRING"), "{refused}");
 }

@@ -1,75 +1,242 @@
 //! Aggregate functions that users write.
 
+use super::value::{Returned, type_of};
+use super::widening::widened;
 use crate::support::to_datafusion;
-use arrow::datatypes::{DataType, FieldRef};
-use datafusion_common::{Result, ScalarValue, not_impl_err};
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::buffer::NullBuffer;
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion_common::{Result, not_impl_err};
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::{AggregateUDF, AggregateUDFImpl, Signature, TypeSignature, Volatility};
-use flugs_sql_types::{SqlType, from_field, to_field};
-use flugs_types::Error;
-use std::fmt;
-use std::hash::{Hash, Hasher};
+use flugs_batch::Data;
+use flugs_sql_types::{
+    AggregatedRow, Cell, RowColumns, SqlRow, SqlType, UserAggregate, UserFunction, to_field,
+};
+use flugs_types::{Error, guarded};
 use std::sync::Arc;
 
-/// What an aggregate function keeps for a group: values of the types that [`UserAggregate::accumulator`] gives, in that order.
-/// They are stored with the operator's state, so the types are part of a job's savepoints.
-pub type Accumulator = Vec<ScalarValue>;
-
-/// An aggregate function over single values.
+/// An aggregate function (Flink: `AggregateFunction`).
 ///
-/// Values and accumulators are of the types that the function itself named. Functions that cannot take rows back are refused
-/// where the input changes or disappears.
-pub trait UserAggregate: fmt::Debug + Send + Sync + 'static {
-    /// Its name.
-    fn name(&self) -> &str;
+/// ```
+/// use flugs_sql_functions::table::AggregateFunction;
+/// use flugs_types::Result;
+///
+/// /// The mean of values by their weights.
+/// struct WeightedMean;
+///
+/// impl AggregateFunction for WeightedMean {
+///     type Row = (f64, i64);
+///     type Accumulator = (f64, i64);
+///     type Value = Option<f64>;
+///     const RETRACTS: bool = true;
+///     const MERGES: bool = true;
+///
+///     fn create(&self) -> (f64, i64) {
+///         (0.0, 0)
+///     }
+///
+///     fn accumulate(&self, sums: &mut (f64, i64), (value, weight): (f64, i64)) -> Result<()> {
+///         sums.0 += value * weight as f64;
+///         sums.1 += weight;
+///         Ok(())
+///     }
+///
+///     fn retract(&self, sums: &mut (f64, i64), (value, weight): (f64, i64)) -> Result<()> {
+///         self.accumulate(sums, (value, -weight))
+///     }
+///
+///     fn merge(&self, sums: &mut (f64, i64), other: (f64, i64)) -> Result<()> {
+///         *sums = (sums.0 + other.0, sums.1 + other.1);
+///         Ok(())
+///     }
+///
+///     fn value(&self, (sum, weights): &(f64, i64)) -> Option<f64> {
+///         (*weights != 0).then(|| sum / *weights as f64)
+///     }
+/// }
+/// ```
+///
+/// Accumulators are kept with the operator's state. A query whose function has another name, other types or an accumulator of
+/// another [`Data::schema`] starts with none.
+pub trait AggregateFunction: Send + Sync + 'static {
+    /// The arguments: a tuple of their types, or the type of a single one. Rows with a NULL for an argument that is no `Option` are
+    /// passed over.
+    type Row: SqlRow;
 
-    /// The type of its value for arguments of these types. An error where it does not take them.
-    fn result_type(&self, arguments: &[SqlType]) -> flugs_types::Result<SqlType>;
+    /// What is kept of a group.
+    type Accumulator: Data;
 
-    /// The types of its accumulator for arguments of these types.
-    fn accumulator(&self, arguments: &[SqlType]) -> flugs_types::Result<Vec<SqlType>>;
+    /// The value of a group: of a type of columns, or an `Option` of one.
+    type Value: Returned;
+
+    /// Whether [`retract`](Self::retract) is there. Needed where the input updates or deletes rows, and for `OVER` with a frame that
+    /// rows leave; such queries are refused otherwise, as in Flink.
+    const RETRACTS: bool = false;
+
+    /// Whether [`merge`](Self::merge) is there. Needed for windows that share rows or grow together (`HOP`, `CUMULATE`, `SESSION`), and
+    /// in batch mode; such queries are refused otherwise. Other aggregations are done in one phase without it.
+    const MERGES: bool = false;
 
     /// The accumulator of a group without rows.
-    fn create(&self, arguments: &[SqlType]) -> flugs_types::Result<Accumulator>;
+    fn create(&self) -> Self::Accumulator;
 
-    /// Adds a row.
-    fn accumulate(&self, accumulator: &mut Accumulator, row: &[ScalarValue]) -> flugs_types::Result<()>;
+    /// Adds a row. An error fails the job.
+    fn accumulate(&self, accumulator: &mut Self::Accumulator, row: Self::Row) -> flugs_types::Result<()>;
 
-    /// Whether [`retract`](Self::retract) works.
-    fn retracts(&self) -> bool {
-        false
+    /// Takes back a row that was added.
+    fn retract(&self, accumulator: &mut Self::Accumulator, row: Self::Row) -> flugs_types::Result<()> {
+        let _ = (accumulator, row);
+        Err(Error::user("the function says that it takes rows back, and has no `retract`"))
     }
 
-    /// Takes a row back that was added before.
-    fn retract(&self, _accumulator: &mut Accumulator, _row: &[ScalarValue]) -> flugs_types::Result<()> {
-        Err(Error::user(format!("{} cannot take rows back", self.name())))
-    }
-
-    /// Whether [`merge`](Self::merge) works: session windows and aggregation in two phases need it.
-    fn merges(&self) -> bool {
-        false
-    }
-
-    /// Adds all that another accumulator has.
-    fn merge(&self, _accumulator: &mut Accumulator, _other: &[ScalarValue]) -> flugs_types::Result<()> {
-        Err(Error::user(format!("{} cannot merge", self.name())))
+    /// Adds all that another accumulator has, whose rows came later.
+    fn merge(
+        &self,
+        accumulator: &mut Self::Accumulator,
+        other: Self::Accumulator,
+    ) -> flugs_types::Result<()> {
+        let _ = (accumulator, other);
+        Err(Error::user("the function says that it merges accumulators, and has no `merge`"))
     }
 
     /// The value of a group.
-    fn value(&self, accumulator: &[ScalarValue]) -> flugs_types::Result<ScalarValue>;
+    fn value(&self, accumulator: &Self::Accumulator) -> Self::Value;
 }
 
-/// The function object of a [`UserAggregate`], for planning.
-pub fn aggregate(function: Arc<dyn UserAggregate>) -> AggregateUDF {
+/// An [`AggregateFunction`] over bytes and columns.
+struct Typed<F> {
+    name: String,
+    function: F,
+}
+
+impl<F: AggregateFunction> Typed<F> {
+    /// The accumulator of these bytes; of none a new one.
+    fn decoded(&self, bytes: &[u8]) -> flugs_types::Result<F::Accumulator> {
+        if bytes.is_empty() {
+            return guarded(|| Ok(self.function.create()));
+        }
+        F::Accumulator::from_bytes(&bytes[1..])
+            .map_err(|e| Error::bug(format!("an accumulator of {} cannot be read", self.name)).caused_by(e))
+    }
+
+    fn encoded(accumulator: &F::Accumulator, into: &mut Vec<u8>) {
+        into.clear();
+        // That there is one, even where its encoding takes no bytes.
+        into.push(1);
+        accumulator.encode(into);
+    }
+
+    /// The rows that have all arguments which are never NULL.
+    fn whole(columns: &[ArrayRef], rows: &[AggregatedRow]) -> Vec<AggregatedRow> {
+        let fields = F::Row::fields();
+        let needed = fields.iter().zip(columns).filter(|(field, _)| !field.sql_type.nullable);
+        let nulls = needed.fold(None, |nulls, (_, column)| {
+            NullBuffer::union(nulls.as_ref(), column.logical_nulls().as_ref())
+        });
+        let is_whole = |row: &&AggregatedRow| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row.row));
+        rows.iter().filter(is_whole).copied().collect()
+    }
+
+    fn values_of(
+        &self,
+        columns: &[ArrayRef],
+        rows: &[AggregatedRow],
+    ) -> flugs_types::Result<Vec<Option<F::Row>>> {
+        let indices: UInt32Array = rows.iter().map(|row| row.row as u32).collect();
+        let picked = columns.iter().map(|column| take(column, &indices, None));
+        let picked: Vec<ArrayRef> = picked
+            .collect::<Result<_, _>>()
+            .map_err(|e| Error::bug("the rows of an aggregate are not there").caused_by(e))?;
+        F::Row::rows(&RowColumns::new(&picked, rows.len()))
+    }
+}
+
+impl<F: AggregateFunction> UserAggregate for Typed<F> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arguments(&self) -> Vec<SqlType> {
+        F::Row::fields().into_iter().map(|field| field.sql_type).collect()
+    }
+
+    fn result(&self) -> SqlType {
+        type_of::<F::Value>()
+    }
+
+    fn layout(&self) -> String {
+        F::Accumulator::schema().to_string()
+    }
+
+    fn retracts(&self) -> bool {
+        F::RETRACTS
+    }
+
+    fn merges(&self) -> bool {
+        F::MERGES
+    }
+
+    fn accumulate(
+        &self,
+        accumulators: &mut [Vec<u8>],
+        columns: &[ArrayRef],
+        rows: &[AggregatedRow],
+    ) -> flugs_types::Result<()> {
+        let rows = Self::whole(columns, rows);
+        let values = self.values_of(columns, &rows)?;
+        let mut at_work: Vec<Option<F::Accumulator>> = accumulators.iter().map(|_| None).collect();
+        for (row, value) in rows.iter().zip(values) {
+            let Some(value) = value else { continue };
+            let slot = &mut at_work[row.accumulator];
+            if slot.is_none() {
+                *slot = Some(self.decoded(&accumulators[row.accumulator])?);
+            }
+            let Some(accumulator) = slot else { continue };
+            guarded(|| match row.retracted {
+                false => self.function.accumulate(accumulator, value),
+                true => self.function.retract(accumulator, value),
+            })
+            .map_err(|e| e.at(self.name.clone()))?;
+        }
+        for (accumulator, bytes) in at_work.iter().zip(accumulators) {
+            if let Some(accumulator) = accumulator {
+                Self::encoded(accumulator, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, accumulator: &mut Vec<u8>, other: &[u8]) -> flugs_types::Result<()> {
+        let (mut into, other) = (self.decoded(accumulator)?, self.decoded(other)?);
+        guarded(|| self.function.merge(&mut into, other)).map_err(|e| e.at(self.name.clone()))?;
+        Self::encoded(&into, accumulator);
+        Ok(())
+    }
+
+    fn values(&self, accumulators: &mut dyn Iterator<Item = &[u8]>) -> flugs_types::Result<ArrayRef> {
+        let value = |bytes: &[u8]| {
+            let accumulator = self.decoded(bytes)?;
+            guarded(|| self.function.value(&accumulator).into_value()).map_err(|e| e.at(self.name.clone()))
+        };
+        let values = accumulators.map(value).collect::<flugs_types::Result<Vec<_>>>()?;
+        <F::Value as Returned>::Of::column(values)
+    }
+}
+
+/// The function object of an [`AggregateFunction`].
+pub fn aggregate<F: AggregateFunction>(name: &str, function: F) -> AggregateUDF {
+    let function = UserFunction::new(Arc::new(Typed { name: name.to_owned(), function }));
     let arguments = TypeSignature::OneOf(vec![TypeSignature::Nullary, TypeSignature::UserDefined]);
     let signature = Signature::new(arguments, Volatility::Immutable);
     AggregateUDF::from(UserAggregateFunction { function, signature })
 }
 
-/// A user's function among DataFusion's; the operators take the [`UserAggregate`] out of it.
-#[derive(Debug, Clone)]
+/// A user's function among DataFusion's; the operators take the [`UserFunction`] out of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UserAggregateFunction {
-    function: Arc<dyn UserAggregate>,
+    function: UserFunction,
     signature: Signature,
 }
 
@@ -81,28 +248,14 @@ impl UserAggregateFunction {
     }
 
     /// The user's function.
-    pub fn function(&self) -> &Arc<dyn UserAggregate> {
+    pub fn function(&self) -> &UserFunction {
         &self.function
-    }
-}
-
-impl PartialEq for UserAggregateFunction {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.function, &other.function)
-    }
-}
-
-impl Eq for UserAggregateFunction {}
-
-impl Hash for UserAggregateFunction {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.function.name().hash(state);
     }
 }
 
 impl AggregateUDFImpl for UserAggregateFunction {
     fn name(&self) -> &str {
-        self.function.name()
+        self.function.get().name()
     }
 
     fn signature(&self) -> &Signature {
@@ -110,20 +263,19 @@ impl AggregateUDFImpl for UserAggregateFunction {
     }
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
-        Ok(given.to_vec())
+        widened(self.name(), given, &self.function.get().arguments()).map_err(to_datafusion)
     }
 
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
         let fields: Vec<FieldRef> =
-            given.iter().map(|t| Arc::new(arrow::datatypes::Field::new("x", t.clone(), true))).collect();
+            given.iter().map(|t| Arc::new(Field::new("x", t.clone(), true))).collect();
         Ok(self.return_field(&fields)?.data_type().clone())
     }
 
     fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
-        let types =
-            fields.iter().map(|f| from_field(f).map_err(to_datafusion)).collect::<Result<Vec<_>>>()?;
-        let result = self.function.result_type(&types).map_err(|e| to_datafusion(e.at(self.name())))?;
-        Ok(Arc::new(to_field(self.name(), &result)))
+        let given: Vec<DataType> = fields.iter().map(|field| field.data_type().clone()).collect();
+        self.coerce_types(&given)?;
+        Ok(Arc::new(to_field(self.name(), &self.function.get().result())))
     }
 
     fn accumulator(&self, _args: AccumulatorArgs<'_>) -> Result<Box<dyn datafusion_expr::Accumulator>> {

@@ -1,13 +1,14 @@
 //! Closures as functions.
 
 use super::rows::{TableFunction, TableRows};
-use super::value::{Argument, Returned, Row, Value, named, type_of};
+use super::value::{Argument, Returned, Row, named, type_of};
+use super::widening::{parameter, widened};
 use crate::registry::Category;
 use crate::support::{Definition, Parameter, to_datafusion};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use datafusion_expr::ScalarUDF;
-use flugs_sql_types::{RowField, SqlType, from_arrow, to_schema};
+use flugs_sql_types::{Cell, RowField, SqlType, to_schema};
 use flugs_types::{Error, Result, guarded};
 use std::fmt;
 use std::marker::PhantomData;
@@ -104,7 +105,7 @@ where
             }
         };
         let values = (0..call.rows).map(value).collect::<Result<Vec<_>>>();
-        Ok(R::Of::column(values.map_err(|e| to_datafusion(e.at(owner.clone())))?))
+        values.and_then(R::Of::column).map_err(|e| to_datafusion(e.at(owner.clone())))
     };
     let definition = Definition::new(
         Category::User,
@@ -120,38 +121,6 @@ where
         _ => definition,
     }
     .into_udf()
-}
-
-/// What fits a parameter of this type.
-fn parameter(sql_type: &SqlType) -> Parameter {
-    use flugs_sql_types::LogicalType as T;
-    match sql_type.kind {
-        T::Boolean => Parameter::Boolean,
-        T::TinyInt => Parameter::Other("TINYINT", |given| integer(given, DataType::Int8)),
-        T::SmallInt => Parameter::Other("SMALLINT", |given| integer(given, DataType::Int16)),
-        T::Int => Parameter::Int,
-        T::BigInt => Parameter::BigInt,
-        T::Float => Parameter::Other("FLOAT", |given| {
-            matches!(given, DataType::Null | DataType::Float32 | DataType::Int8 | DataType::Int16)
-                .then_some(DataType::Float32)
-        }),
-        T::Double => Parameter::Double,
-        T::TimestampLtz(_) => Parameter::Other("TIMESTAMP_LTZ", |given| {
-            let unit = arrow::datatypes::TimeUnit::Microsecond;
-            matches!(given, DataType::Null | DataType::Timestamp(_, Some(_)))
-                .then(|| DataType::Timestamp(unit, Some(flugs_sql_types::LTZ.into())))
-        }),
-        T::VarBinary(_) => Parameter::Bytes,
-        _ => Parameter::String,
-    }
-}
-
-fn integer(given: &DataType, to: DataType) -> Option<DataType> {
-    let narrower = match to {
-        DataType::Int8 => matches!(given, DataType::Int8),
-        _ => matches!(given, DataType::Int8 | DataType::Int16),
-    };
-    (narrower || *given == DataType::Null).then_some(to)
 }
 
 /// A table function of a closure that gives something to iterate over:
@@ -207,18 +176,7 @@ where
     }
 
     fn coerce(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
-        let wanted = F::arguments();
-        let written = || wanted.iter().map(|t| t.kind.to_string()).collect::<Vec<_>>().join(", ");
-        if arguments.len() != wanted.len() {
-            return Err(Error::job(format!("{} takes ({})", self.name, written())));
-        }
-        let widen = |(given, wanted): (&DataType, &SqlType)| {
-            parameter(wanted).accept(given).ok_or_else(|| {
-                let given = from_arrow(given).map_or_else(|_| given.to_string(), |t| t.to_string());
-                Error::job(format!("{} takes ({}), not {given} for {}", self.name, written(), wanted.kind))
-            })
-        };
-        arguments.iter().zip(&wanted).map(widen).collect()
+        widened(&self.name, arguments, &F::arguments())
     }
 
     fn eval(&self, arguments: &[ArrayRef], range: Range<usize>) -> Result<TableRows> {

@@ -10,16 +10,12 @@
 //! | [`Timestamp`] | `TIMESTAMP_LTZ(6)` |
 //! | `Option<T>` | the same, with NULL |
 
-use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryBuilder, BooleanBuilder, PrimitiveBuilder,
-    StringViewBuilder,
-};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
-    DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
-use flugs_sql_types::{LTZ, LogicalType, RowField, SqlType};
+use flugs_sql_types::{Cell, LogicalType, RowField, SqlType};
 use flugs_types::{Error, Result, Timestamp};
-use std::sync::Arc;
 
 /// A type of a closure's parameter. Implemented for `T` and `Option<T>` of the types above.
 pub trait Argument {
@@ -33,19 +29,10 @@ pub trait Argument {
     fn read(column: &ArrayRef, row: usize) -> Option<Self::Of<'_>>;
 }
 
-/// A type of a column that closures give.
-pub trait Value: Sized {
-    /// Its type in SQL.
-    fn sql_type() -> SqlType;
-
-    /// The column of these values.
-    fn column(values: Vec<Option<Self>>) -> ArrayRef;
-}
-
 /// What a scalar closure may give: `T`, `Option<T>`, and either as `Ok` of a [`Result`].
 pub trait Returned {
     /// The value.
-    type Of: Value;
+    type Of: Cell;
 
     /// Whether NULL may be given.
     const NULLABLE: bool;
@@ -69,15 +56,6 @@ macro_rules! primitives {
             }
         }
 
-        impl Value for $rust {
-            fn sql_type() -> SqlType {
-                LogicalType::$sql.not_null()
-            }
-
-            fn column(values: Vec<Option<Self>>) -> ArrayRef {
-                primitive::<$arrow>(values.into_iter(), <$arrow>::DATA_TYPE)
-            }
-        }
 
         plain!($rust);
     )*};
@@ -119,15 +97,6 @@ plain!(String);
 plain!(Vec<u8>);
 plain!(Timestamp);
 
-fn primitive<T: ArrowPrimitiveType>(
-    values: impl ExactSizeIterator<Item = Option<T::Native>>,
-    data_type: DataType,
-) -> ArrayRef {
-    let mut builder = PrimitiveBuilder::<T>::with_capacity(values.len()).with_data_type(data_type);
-    builder.extend(values);
-    Arc::new(builder.finish())
-}
-
 impl Argument for bool {
     type Of<'a> = bool;
 
@@ -138,18 +107,6 @@ impl Argument for bool {
     fn read(column: &ArrayRef, row: usize) -> Option<bool> {
         let column = column.as_boolean();
         column.is_valid(row).then(|| column.value(row))
-    }
-}
-
-impl Value for bool {
-    fn sql_type() -> SqlType {
-        LogicalType::Boolean.not_null()
-    }
-
-    fn column(values: Vec<Option<Self>>) -> ArrayRef {
-        let mut builder = BooleanBuilder::with_capacity(values.len());
-        builder.extend(values);
-        Arc::new(builder.finish())
     }
 }
 
@@ -178,18 +135,6 @@ impl Argument for String {
     }
 }
 
-impl Value for String {
-    fn sql_type() -> SqlType {
-        LogicalType::STRING.not_null()
-    }
-
-    fn column(values: Vec<Option<Self>>) -> ArrayRef {
-        let mut builder = StringViewBuilder::with_capacity(values.len());
-        builder.extend(values);
-        Arc::new(builder.finish())
-    }
-}
-
 impl Argument for &[u8] {
     type Of<'a> = &'a [u8];
 
@@ -215,18 +160,6 @@ impl Argument for Vec<u8> {
     }
 }
 
-impl Value for Vec<u8> {
-    fn sql_type() -> SqlType {
-        LogicalType::BYTES.not_null()
-    }
-
-    fn column(values: Vec<Option<Self>>) -> ArrayRef {
-        let mut builder = BinaryBuilder::with_capacity(values.len(), 0);
-        builder.extend(values);
-        Arc::new(builder.finish())
-    }
-}
-
 impl Argument for Timestamp {
     type Of<'a> = Timestamp;
 
@@ -237,20 +170,6 @@ impl Argument for Timestamp {
     fn read(column: &ArrayRef, row: usize) -> Option<Timestamp> {
         let column = column.as_primitive::<TimestampMicrosecondType>();
         column.is_valid(row).then(|| Timestamp(column.value(row)))
-    }
-}
-
-impl Value for Timestamp {
-    fn sql_type() -> SqlType {
-        LogicalType::TimestampLtz(6).not_null()
-    }
-
-    fn column(values: Vec<Option<Self>>) -> ArrayRef {
-        let micros = values.into_iter().map(|v| v.map(|t| t.0));
-        primitive::<TimestampMicrosecondType>(
-            micros,
-            DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, Some(LTZ.into())),
-        )
     }
 }
 
@@ -299,7 +218,7 @@ impl<T: Returned> Row for T {
 
     fn columns(rows: Vec<Self>) -> Result<Vec<ArrayRef>> {
         let values = rows.into_iter().map(T::into_value).collect::<Result<_>>()?;
-        Ok(vec![T::Of::column(values)])
+        Ok(vec![T::Of::column(values)?])
     }
 }
 
@@ -322,7 +241,7 @@ macro_rules! tuples {
                     let ($($name,)+) = row;
                     $($values.push($name.into_value()?);)+
                 }
-                Ok(vec![$($name::Of::column($values)),+])
+                Ok(vec![$($name::Of::column($values)?),+])
             }
         }
     )*};

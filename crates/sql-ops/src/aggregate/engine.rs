@@ -55,11 +55,14 @@ impl Aggregator {
     }
 
     /// Whether the states of parts of a group's rows can be [merged](Self::merge) into that of all: not where rows are taken back
-    /// that another part has kept in order.
+    /// that another part has kept in order, and not of functions of the program that cannot.
     pub fn can_merge(&self) -> bool {
         use super::layout::Op;
         let in_order = |op| matches!(op, Op::Ordered | Op::Log);
-        !self.options.retract || !self.layout.slots.iter().any(|slot| in_order(slot.op))
+        self.layout.slots.iter().all(|slot| match &slot.user {
+            Some(function) => function.get().merges(),
+            None => !self.options.retract || !in_order(slot.op),
+        })
     }
 
     /// Whether the states of any parts of a group's changes can be merged, also where a part takes back what another has added: not
@@ -160,7 +163,7 @@ impl Aggregator {
     pub fn merge(&self, source: &mut States, to: &[u32], states: &mut States) -> Result<()> {
         for slot in self.layout.slots.iter().filter(|slot| slot.distinct.is_none()) {
             for (from, to) in to.iter().enumerate() {
-                merge::merge(slot, source, from, states, *to as usize);
+                merge::merge(slot, source, from, states, *to as usize)?;
             }
         }
         for (at, view) in self.layout.views.iter().enumerate() {

@@ -3,9 +3,10 @@
 //! Calls share what they can: `SUM`, `AVG` and `COUNT` of one column have one sum and one count.
 
 use super::call::{AggregateCall, field};
+use super::user;
 use crate::row::{RowCodec, SortOptions};
 use arrow::datatypes::{DataType, FieldRef, IntervalUnit};
-use flugs_sql_types::AggregateKind as Kind;
+use flugs_sql_types::{AggregateKind as Kind, UserFunction};
 use flugs_types::{Error, Result};
 
 /// What an accumulator does with a row.
@@ -37,6 +38,8 @@ pub(super) enum Op {
     Log,
     /// Keeps all rows in their order.
     Ordered,
+    /// Keeps what a function of the program keeps.
+    User,
 }
 
 impl Op {
@@ -74,6 +77,8 @@ pub(super) struct Slot {
     pub(super) codec: Option<RowCodec>,
     /// Of the sort keys.
     pub(super) order: Option<RowCodec>,
+    /// The program's function, where it is one.
+    pub(super) user: Option<UserFunction>,
 }
 
 /// How a result is made of an accumulator.
@@ -163,6 +168,7 @@ impl Layout {
                 | Kind::JsonArrayAgg { absent_on_null: false }
                 | Kind::JsonObjectAgg { .. }
                 | Kind::SingleValue
+                | Kind::User(_)
         );
         let skip_nulls = !keeps_nulls && call.args.iter().any(nullable);
         // COUNT of what is never NULL counts rows.
@@ -182,9 +188,10 @@ impl Layout {
             at: 0,
             codec: None,
             order: None,
+            user: user::function(&call.kind, retract)?,
         };
         let kept = if matches!(call.kind, Kind::Percentile { .. }) { &types[..1] } else { &types[..] };
-        if op.is_varying() {
+        if op.is_varying() && op != Op::User {
             slot.codec = Some(RowCodec::new(kept)?);
         }
         if op == Op::Ordered {
@@ -204,6 +211,7 @@ impl Layout {
                 && other.skip_nulls == slot.skip_nulls
                 && other.filter == slot.filter
                 && other.distinct == slot.distinct
+                && other.user == slot.user
         };
         if let Some(at) = self.slots.iter().position(same) {
             return at;
@@ -267,6 +275,7 @@ fn op_of(call: &AggregateCall, argument: &DataType, retract: bool) -> Result<Op>
             }
         }
         Kind::StddevPop | Kind::StddevSamp | Kind::VarPop | Kind::VarSamp => Op::Moments,
+        Kind::User(_) => Op::User,
         Kind::Collect | Kind::Percentile { .. } | Kind::SingleValue => Op::Counts,
         Kind::FirstValue { .. } if !retract && !ordered => Op::First,
         Kind::LastValue { .. } if !retract && !ordered => Op::Last,

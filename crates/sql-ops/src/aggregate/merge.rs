@@ -3,10 +3,17 @@
 use super::accumulate::{add_floats, best_wide, wide_of};
 use super::layout::{Op, Slot};
 use super::state::{States, Varying};
-use super::{varying, wide};
+use super::{user, varying, wide};
+use flugs_types::Result;
 
 /// Adds one accumulator of group `from` of `source` to that of group `to` of `states`.
-pub(super) fn merge(slot: &Slot, source: &mut States, from: usize, states: &mut States, to: usize) {
+pub(super) fn merge(
+    slot: &Slot,
+    source: &mut States,
+    from: usize,
+    states: &mut States,
+    to: usize,
+) -> Result<()> {
     if slot.op.is_varying() {
         let added = std::mem::take(source.varying_mut(from, slot.at));
         return merge_varying(slot, added, states.varying_mut(to, slot.at));
@@ -33,6 +40,7 @@ pub(super) fn merge(slot: &Slot, source: &mut States, from: usize, states: &mut 
         Op::Moments => merge_moments(words, added),
         _ => {}
     }
+    Ok(())
 }
 
 /// Chan's formula; it holds for a count below zero too, of rows that are taken back.
@@ -57,10 +65,11 @@ fn merge_moments(words: &mut [u64], added: &[u64]) {
     words[2] = (squares + squares_added + distance * distance * n as f64 * weight).to_bits();
 }
 
-fn merge_varying(slot: &Slot, added: Varying, to: &mut Varying) {
+fn merge_varying(slot: &Slot, added: Varying, to: &mut Varying) -> Result<()> {
     match (slot.op, added) {
         (_, Varying::Empty) => {}
         (_, added) if *to == Varying::Empty => *to = added,
+        (Op::User, added) => user::merge(slot, &added, to)?,
         (Op::BestRow { max }, Varying::Row(row)) => varying::best(to, &row, max),
         (Op::First, _) => {}
         (Op::Last, added) => *to = added,
@@ -80,4 +89,5 @@ fn merge_varying(slot: &Slot, added: Varying, to: &mut Varying) {
         }
         _ => {}
     }
+    Ok(())
 }

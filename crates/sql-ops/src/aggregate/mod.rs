@@ -22,6 +22,7 @@ mod merge;
 mod results;
 mod state;
 mod two_phase;
+mod user;
 mod varying;
 mod wide;
 

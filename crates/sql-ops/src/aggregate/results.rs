@@ -3,7 +3,7 @@
 use super::accumulate::{DAY_NANOS, SIGN, float_of, floats, wide_of};
 use super::layout::{Finish, Layout, Op, Slot};
 use super::state::{States, Varying};
-use super::{varying, wide};
+use super::{user, varying, wide};
 use crate::json::JsonWriter;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array,
@@ -189,6 +189,7 @@ fn varying_result(slot: &Slot, finish: &Finish, states: &States) -> Result<Array
             one_each(slot, single.into_iter())
         }
         Kind::Collect => collect(slot, finish, states),
+        Kind::User(_) => user::values(slot, states),
         Kind::Percentile { fractions, array } => percentile(slot, fractions, *array, finish, states),
         Kind::ArrayAgg { .. } => {
             let (offsets, columns) = all_rows(slot, states)?;

@@ -3,6 +3,7 @@
 use super::accumulate::Selection;
 use super::layout::{Op, Slot};
 use super::state::{Index, States, Varying};
+use super::user;
 use crate::row::{EncodedRows, RowBytes};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes as types;
@@ -20,6 +21,9 @@ pub(super) fn accumulate(
     selection: &Selection<'_>,
     states: &mut States,
 ) -> Result<()> {
+    if slot.op == Op::User {
+        return user::accumulate(slot, columns, selection, states);
+    }
     let codec = slot.codec.as_ref().ok_or_else(|| Error::bug("an accumulator of rows has a codec"))?;
     let n = selection.groups.len();
     // The argument behind those that are kept is a frequency.

@@ -26,6 +26,7 @@ use crate::catalog::{
 };
 use crate::error::{PlanResult, lower, planning, semantic};
 use crate::optimize::optimize;
+use crate::stream::ScanSource;
 use context::Context;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DFSchema, DataFusionError};
@@ -161,7 +162,11 @@ impl Binder {
     /// Binds what a table declares: its computed columns and its watermark.
     pub(crate) fn check(&self, path: &ObjectPath, table: &CatalogTable) -> PlanResult<()> {
         // Whether its connector can be read is no matter of its declaration.
-        let unread = CatalogTable { kind: TableKind::Inline(Arc::new(tables::Unread)), ..table.clone() };
+        let kind = match &table.kind {
+            TableKind::Inline(_) => table.kind.clone(),
+            TableKind::Connector => TableKind::Inline(ScanSource::Table(Arc::new(tables::Unread))),
+        };
+        let unread = CatalogTable { kind, ..table.clone() };
         self.table(path, &unread, &[]).map(|_| ())
     }
 

@@ -5,6 +5,7 @@ use crate::bind::{Binder, options};
 use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
 use crate::plan::LateRoute;
+use crate::stream::{SOURCE_WATERMARK, ScanSource};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion_common::{Column, DFSchema, Result, TableReference};
 use datafusion_expr::simplify::SimplifyContext;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 /// A catalog's table as a table of DataFusion's.
 pub(crate) struct SourceTable {
     pub(crate) path: ObjectPath,
-    pub(crate) source: Arc<dyn TableSource>,
+    pub(crate) source: ScanSource,
     pub(crate) table: Arc<CatalogTable>,
     pub(crate) options: Options,
     /// What is said of its late rows.
@@ -47,7 +48,7 @@ impl TableSource for Unread {
 }
 
 /// Whether the rows of a source are changes.
-pub(crate) fn is_updating(source: &dyn TableSource) -> bool {
+pub(crate) fn is_updating(source: &ScanSource) -> bool {
     source.changelog_mode() != ChangelogMode::Append
 }
 
@@ -94,17 +95,12 @@ pub(crate) fn effective(table: &CatalogTable, hints: &[(String, String)]) -> Opt
 
 impl Binder {
     /// What reads a table.
-    fn source(
-        &self,
-        path: &ObjectPath,
-        table: &CatalogTable,
-        options: &Options,
-    ) -> PlanResult<Arc<dyn TableSource>> {
+    fn source(&self, path: &ObjectPath, table: &CatalogTable, options: &Options) -> PlanResult<ScanSource> {
         if let TableKind::Inline(source) = &table.kind {
             return Ok(source.clone());
         }
         let made = self.connected(path, table, options, |factory, context| factory.source(context))?;
-        Ok(made.into())
+        Ok(ScanSource::Table(made.into()))
     }
 
     /// What the table's connector makes of it, once its options are known to be right.
@@ -115,6 +111,10 @@ impl Binder {
         options: &Options,
         make: impl FnOnce(&dyn TableFactory, TableContext<'_>) -> flugs_types::Result<T>,
     ) -> PlanResult<T> {
+        if let TableKind::Inline(_) = &table.kind {
+            return Err(semantic(format!("table '{path}' is a stream of the program"))
+                .help("it can be read, and nothing else: write to a table that a connector makes"));
+        }
         let connector = options.get("connector").ok_or_else(|| {
             semantic(format!("table '{path}' has no connector"))
                 .help("add 'connector' = '...' to its WITH options")
@@ -197,10 +197,15 @@ impl Binder {
     ) -> PlanResult<LogicalPlan> {
         let Some(declared) = &table.watermark else { return Ok(plan) };
         let what = format!("the watermark of {path}");
-        let watermark = self.at(&table.current).declared(&declared.expression, plan.schema(), &what)?;
         let found = plan.schema().qualified_field_with_unqualified_name(&declared.column);
         let (qualifier, field) = found.map_err(planning)?;
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let watermark = match &table.kind {
+            TableKind::Inline(ScanSource::Stream(_)) if declared.expression == SOURCE_WATERMARK => {
+                column.clone()
+            }
+            _ => self.at(&table.current).declared(&declared.expression, plan.schema(), &what)?,
+        };
         let node = WatermarkNode { input: plan, column, watermark };
         Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
     }

@@ -1,9 +1,10 @@
 //! Tables, views and functions as they were declared.
 
 use crate::catalog::Current;
+use crate::stream::ScanSource;
 use flugs_sql_functions::table::TableFunction;
 use flugs_sql_types::{Column, SqlType, TableSchema};
-use flugs_table::{Options, TableSource};
+use flugs_table::Options;
 use std::sync::Arc;
 
 /// A table or a view.
@@ -20,8 +21,8 @@ pub enum CatalogObject {
 pub enum TableKind {
     /// In what its options name.
     Connector,
-    /// In something that the program gave (a stream, rows in memory).
-    Inline(Arc<dyn TableSource>),
+    /// In something that the program gave.
+    Inline(ScanSource),
 }
 
 impl std::fmt::Debug for TableKind {

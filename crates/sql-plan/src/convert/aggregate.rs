@@ -67,11 +67,7 @@ impl Converter<'_> {
                 return Err(unsupported(format!("{expr} as an aggregate")));
             };
             let params = &call.params;
-            let PlannedAggregate { kind, arguments: args, user } =
-                plan_aggregate(call, schema.as_ref()).map_err(planning)?;
-            if user.is_some() {
-                return Err(unsupported(format!("the user's aggregate function {}", call.func.name())));
-            }
+            let PlannedAggregate { kind, arguments: args } = plan_aggregate(call).map_err(planning)?;
             let local = |e: &Expr| super::localized(e, schema, &self.plan.node(input).fields);
             let args = args.iter().map(|e| Ok(place(local(e)?))).collect::<PlanResult<Vec<_>>>()?;
             let filter = params.filter.as_ref().map(|f| Ok(place(local(f)?))).transpose()?;

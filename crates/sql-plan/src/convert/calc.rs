@@ -86,6 +86,9 @@ impl Converter<'_> {
         made: Vec<Made>,
         tags: &[Tag],
     ) -> PlanResult<NodeId> {
+        if let Some(answered) = self.without_waiting(input, filter.as_ref(), &made)? {
+            return self.calc_tagged(answered.node, answered.filter, answered.made, tags);
+        }
         let fields = self.fields(input);
         let same = made.len() == fields.len()
             && made.iter().zip(fields).all(|((e, _), f)| is_column(e) == Some(f.name()))

@@ -13,8 +13,11 @@ mod push_down;
 mod reads;
 mod scan;
 pub(crate) mod sink;
+pub(crate) mod streams;
 mod temporal;
+pub(crate) mod user_functions;
 mod versions;
+pub(crate) mod waiting;
 
 use crate::bind::Binder;
 use crate::bind::nodes::{

@@ -1,6 +1,6 @@
 //! `OVER`: ranks that a filter may limit, and aggregates over the rows around each row.
 
-use crate::convert::{Converter, df_schema, unaliased, unique};
+use crate::convert::{Converter, unaliased, unique};
 use crate::error::{PlanResult, planning, unsupported};
 use crate::plan::{NodeId, Op, OverCall, PlanField, RankFunction, SortKey, WindowRole};
 use datafusion_expr::Expr;
@@ -89,11 +89,7 @@ impl Converter<'_> {
     ) -> PlanResult<OverCall> {
         let params = WindowFunctionParams { args, ..function.params.clone() };
         let call = WindowFunction { fun: function.fun.clone(), params: params.clone() };
-        let schema = df_schema(self.fields(*input))?;
-        let PlannedWindow { kind, arguments: args, user } = plan_window(&call, &schema).map_err(planning)?;
-        if user.is_some() {
-            return Err(unsupported(format!("the user's function {} before OVER", function.fun.name())));
-        }
+        let PlannedWindow { kind, arguments: args } = plan_window(&call).map_err(planning)?;
         let mut columns = |exprs: &[Expr]| -> PlanResult<Vec<usize>> {
             let (next, places) = self.as_columns(*input, exprs)?;
             *input = next;

@@ -5,7 +5,7 @@ use crate::bind::{SourceTable, is_updating};
 use crate::catalog::ColumnKind;
 use crate::convert::{Converter, unique};
 use crate::error::{PlanResult, lower, semantic};
-use crate::plan::{NodeId, Op, Plan, PlanField, ScanOp, column_index, substitute};
+use crate::plan::{NodeId, Op, Plan, PlanField, ScanOp, column_index, columns_of, substitute};
 use datafusion_expr::Expr;
 use datafusion_expr::logical_plan::TableScan;
 use flugs_sql_types::{TimeKind, to_schema};
@@ -19,7 +19,16 @@ impl Converter<'_> {
         let Some(table) = scan.source.downcast_ref::<SourceTable>() else {
             return Err(semantic(format!("'{}' cannot be read", scan.table_name)));
         };
-        let projected = scan.projection.clone().unwrap_or_else(|| (0..table.schema.fields().len()).collect());
+        let mut projected =
+            scan.projection.clone().unwrap_or_else(|| (0..table.schema.fields().len()).collect());
+        let width_asked = projected.len();
+        let mode = table.source.changelog_mode();
+        if mode == ChangelogMode::Upsert {
+            // Changes by key are made whole by it, whatever else is asked for.
+            let keys = table.table.primary_key.iter().filter_map(|key| table.schema.index_of(key).ok());
+            let missing: Vec<usize> = keys.filter(|key| !projected.contains(key)).collect();
+            projected.extend(missing);
+        }
         let base: Vec<_> =
             table.table.columns.iter().filter(|c| !matches!(c.kind, ColumnKind::Computed(_))).collect();
         let (mut columns, mut metadata) = (Vec::new(), Vec::new());
@@ -45,8 +54,7 @@ impl Converter<'_> {
         fields.extend(of_metadata);
         let name_of = |name: &String| fields.iter().position(|f| f.name() == name);
         let key: Option<Vec<usize>> = table.table.primary_key.iter().map(name_of).collect();
-        let updating = is_updating(table.source.as_ref());
-        let key_lost = key.is_none();
+        let updating = is_updating(&table.source);
         let op = ScanOp {
             table: table.path.to_string(),
             source: table.source.clone(),
@@ -63,13 +71,9 @@ impl Converter<'_> {
             ),
             late: table.late.clone(),
         };
-        let mode = op.source.changelog_mode();
-        if mode == ChangelogMode::Upsert && (table.table.primary_key.is_empty() || key_lost) {
-            return Err(semantic(format!(
-                "table '{}' gives changes by key, and its key is not read",
-                table.path
-            ))
-            .help("declare PRIMARY KEY (...) NOT ENFORCED, and select its columns"));
+        if mode == ChangelogMode::Upsert && table.table.primary_key.is_empty() {
+            return Err(semantic(format!("table '{}' gives changes by key, and has none", table.path))
+                .help("declare PRIMARY KEY (...) NOT ENFORCED"));
         }
         let primary_key = op.primary_key.clone();
         let mut node = self.plan.add(Op::Scan(Box::new(op)), Vec::new(), unique(fields));
@@ -84,7 +88,7 @@ impl Converter<'_> {
             node = self.plan.add(Op::Normalize { keys: primary_key }, vec![node], fields);
         }
         let places: Vec<usize> =
-            order.iter().map(|(meta, at)| if *meta { width + at } else { *at }).collect();
+            order[..width_asked].iter().map(|(meta, at)| if *meta { width + at } else { *at }).collect();
         self.select(node, &places)
     }
 
@@ -132,6 +136,15 @@ fn place_watermark(plan: &mut Plan, at: NodeId, column: Expr, watermark: Expr) -
         }
         Op::Normalize { .. } | Op::Fold => {
             let below = place_watermark(plan, node.inputs[0], column, watermark)?;
+            Ok(plan.add(node.op.clone(), vec![below], node.fields))
+        }
+        Op::AsyncCalc { .. } => {
+            let input = node.inputs[0];
+            if columns_of(&watermark, &plan.node(input).fields).is_err() {
+                return Err(Error::job("a watermark cannot be made of a function that waits")
+                    .mend("give the rows their time where they come from"));
+            }
+            let below = place_watermark(plan, input, column, watermark)?;
             Ok(plan.add(node.op.clone(), vec![below], node.fields))
         }
         other => Err(Error::bug(format!("a watermark over {}", other.name()))),

@@ -5,6 +5,7 @@ use crate::catalog::{CatalogTable, ObjectPath};
 use crate::convert::{Converter, Made};
 use crate::error::{PlanResult, lower, semantic};
 use crate::plan::{NodeId, Op, SinkOp};
+use crate::stream::SinkTarget;
 use datafusion_common::{Column, ScalarValue};
 use datafusion_expr::Expr;
 use datafusion_expr::expr::ScalarFunction;
@@ -61,8 +62,10 @@ impl Converter<'_> {
                     let field = self.fields(input)[*index].clone();
                     let expr = Expr::Column(Column::new_unqualified(field.name()));
                     let from = from_field(&field.field).map_err(lower)?;
-                    fitting(expr, &from, &column.sql_type)
-                        .ok_or_else(|| mismatch(target.path, &column.name, &column.sql_type, &from))?
+                    fitting(expr, &from, &column.sql_type).ok_or_else(|| {
+                        let what = format!("column '{}' of table '{}'", column.name, target.path);
+                        mismatch(&what, &column.sql_type, &from)
+                    })?
                 }
                 SinkColumn::Constant(expr) => expr.clone(),
                 SinkColumn::Null => {
@@ -87,7 +90,7 @@ impl Converter<'_> {
         let op = SinkOp {
             table: target.path.to_string(),
             identity,
-            sink,
+            sink: SinkTarget::Table(sink),
             overwrite: target.overwrite,
             primary_key,
             mode: ChangelogMode::Append,
@@ -101,7 +104,7 @@ impl Converter<'_> {
         let op = SinkOp {
             table: name.to_owned(),
             identity: String::new(),
-            sink,
+            sink: SinkTarget::Table(sink),
             overwrite: false,
             primary_key: Vec::new(),
             mode: ChangelogMode::Append,
@@ -120,7 +123,7 @@ pub(crate) fn fitting(expr: Expr, from: &SqlType, to: &SqlType) -> Option<Expr> 
     }
 }
 
-fn mismatch(path: &ObjectPath, column: &str, to: &SqlType, from: &SqlType) -> flugs_sql_parser::SqlError {
-    semantic(format!("column '{column}' of table '{path}' is {to}, and the query gives {from}"))
+pub(crate) fn mismatch(what: &str, to: &SqlType, from: &SqlType) -> flugs_sql_parser::SqlError {
+    semantic(format!("{what} is {to}, and the query gives {from}"))
         .help(format!("write CAST(... AS {}) in the query", to.kind))
 }

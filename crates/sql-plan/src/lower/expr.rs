@@ -1,5 +1,6 @@
 //! Expressions that are evaluated.
 
+use crate::convert::waiting::waits;
 use crate::lower::Lowering;
 use crate::plan::PlanField;
 use arrow::datatypes::Schema;
@@ -19,6 +20,13 @@ pub fn physical(
     fields: &[PlanField],
     options: &Arc<ConfigOptions>,
 ) -> Result<Arc<dyn PhysicalExpr>> {
+    if waits(expr) {
+        return Err(Error::job(format!(
+            "{} waits for something outside, and cannot be called here",
+            expr.human_display()
+        ))
+        .mend("call it in SELECT, WHERE or GROUP BY: make it a column of a subquery, and use that"));
+    }
     let schema = Schema::new(fields.iter().map(|f| f.field.clone()).collect::<Vec<_>>());
     let bug = |e: datafusion_common::DataFusionError| {
         Error::job(format!("{} cannot be evaluated", expr.human_display())).caused_by(e.strip_backtrace())

@@ -10,7 +10,9 @@ mod exchange;
 mod expr;
 mod joins;
 mod operators;
+mod streams;
 mod tables;
+mod waiting;
 
 pub(crate) use aggregates::is_two_phase;
 pub use expr::physical;
@@ -41,16 +43,31 @@ pub(crate) struct Origin {
     pub(crate) parallelism: u32,
 }
 
-/// Adds the operators of a settled plan to a job.
+/// How often each uid was given to operators of a job.
+#[derive(Debug, Clone, Default)]
+pub struct Uids(HashMap<String, u32>);
+
+/// Adds the operators of a settled plan to a job that has no others.
 pub fn lower(plan: &Plan, config: &PlanConfig, builder: &mut dyn JobBuilder) -> Result<()> {
+    lower_into(plan, config, builder, &mut Uids::default()).map(|_| ())
+}
+
+/// Adds the operators of a settled plan to a job that has more, among them those of other plans, whose uids are told. Gives the
+/// operators that end in streams, in the order of the sinks.
+pub fn lower_into(
+    plan: &Plan,
+    config: &PlanConfig,
+    builder: &mut dyn JobBuilder,
+    uids: &mut Uids,
+) -> Result<Vec<GraphId>> {
     let options = crate::bind::options(&config.time_zone);
-    let mut lowering =
-        Lowering { plan, config, options, builder, origins: HashMap::new(), uids: HashMap::new() };
+    let (origins, streams) = (HashMap::new(), Vec::new());
+    let mut lowering = Lowering { plan, config, options, builder, origins, uids, streams };
     for id in plan.reachable() {
         let origins = lowering.add(id)?;
         lowering.origins.insert(id, origins);
     }
-    Ok(())
+    Ok(lowering.streams)
 }
 
 /// Whether somebody asks for the late rows of a node.
@@ -69,8 +86,9 @@ pub(crate) struct Lowering<'a> {
     builder: &'a mut dyn JobBuilder,
     /// More than one after a union.
     origins: HashMap<NodeId, Vec<Origin>>,
-    /// How often a uid was given.
-    uids: HashMap<String, u32>,
+    uids: &'a mut Uids,
+    /// The operators that end in streams of the program.
+    streams: Vec<GraphId>,
 }
 
 impl Lowering<'_> {
@@ -82,6 +100,7 @@ impl Lowering<'_> {
             Op::Values(rows) => self.values(node, rows),
             Op::Sink(sink) => self.sink(node, sink),
             Op::LateRows => self.late_rows(node),
+            Op::AsyncCalc { calls } => self.async_calls(node, calls),
             Op::Union => Ok(node.inputs.iter().flat_map(|i| self.origins[i].clone()).collect()),
             Op::Join { .. }
             | Op::IntervalJoin { .. }
@@ -102,14 +121,19 @@ impl Lowering<'_> {
         parallelism: u32,
         stateful: bool,
     ) -> GraphNode {
-        let times = self.uids.entry(uid.to_owned()).or_default();
-        *times += 1;
-        let uid = if *times == 1 { uid.to_owned() } else { format!("{uid}#{times}") };
+        let uid = self.unique_uid(uid);
         let mut node = GraphNode::new(name, kind);
         node.uid = Some(OperatorUid::new(uid));
         node.parallelism = parallelism;
         node.stateful = stateful;
         node
+    }
+
+    /// The uid, with a number where it was given before.
+    fn unique_uid(&mut self, uid: &str) -> String {
+        let times = self.uids.0.entry(uid.to_owned()).or_default();
+        *times += 1;
+        if *times == 1 { uid.to_owned() } else { format!("{uid}#{times}") }
     }
 
     /// The parallelism of an operator with state by these keys.

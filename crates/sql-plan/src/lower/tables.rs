@@ -3,6 +3,7 @@
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
 use crate::plan::{Node, PlanField, ScanOp, SinkOp};
+use crate::stream::{ScanSource, SinkTarget};
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use datafusion_common::Column;
@@ -90,8 +91,12 @@ impl Lowering<'_> {
             limit: scan.limit,
             ordered,
         };
-        let parallelism = scan.source.parallelism().unwrap_or(u32::MAX).clamp(1, self.config.parallelism);
-        let source = Arc::new(AnySource(scan.source.scan(&request)?));
+        let table = match &scan.source {
+            ScanSource::Table(table) => table,
+            ScanSource::Stream(stream) => return self.stream_scan(scan, stream.as_ref(), &request),
+        };
+        let parallelism = table.parallelism().unwrap_or(u32::MAX).clamp(1, self.config.parallelism);
+        let source = Arc::new(AnySource(table.scan(&request)?));
         let faults = WatermarkFaults::default();
         let strategy = match &scan.watermark {
             Some(watermark) if !self.plan.batch => {
@@ -100,7 +105,7 @@ impl Lowering<'_> {
             _ => WatermarkStrategy::none(),
         };
         let uid = source_uid(scan);
-        let on_malformed = match scan.source.skips_malformed() {
+        let on_malformed = match table.skips_malformed() {
             true => OnMalformed::Skip,
             false => OnMalformed::Fail,
         };
@@ -191,13 +196,15 @@ impl Lowering<'_> {
     }
 
     pub(super) fn sink(&mut self, node: &Node, sink: &SinkOp) -> Result<Vec<Origin>> {
+        let table = match &sink.sink {
+            SinkTarget::Table(table) => table.clone(),
+            SinkTarget::Stream(stream) => return self.stream_sink(node, sink, stream.as_ref()),
+        };
         let input = self.input(node, 0);
         let (update_before, changes, from) = (input.update_before, input.changes, input.clone());
         let mut origins = self.origins_of(node, 0);
-        let wanted = sink
-            .sink
-            .parallelism()
-            .unwrap_or_else(|| origins.iter().map(|o| o.parallelism).max().unwrap_or(1));
+        let wanted =
+            table.parallelism().unwrap_or_else(|| origins.iter().map(|o| o.parallelism).max().unwrap_or(1));
         let uid = format!("sink:{}:{:016x}", sink.table, hash_bytes(sink.identity.as_bytes()));
         if sink.mode == ChangelogMode::Upsert && update_before {
             let parallelism = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
@@ -225,7 +232,7 @@ impl Lowering<'_> {
             self.graph_node("Rebatch", NodeKind::Operator, &format!("{uid}:batches"), wanted, false);
         let rebatch = self.builder.node(rebatch, Arc::new(OneInput::new(|| Rebatch)));
         self.connect(&from, &origins, rebatch, 0, wanted, &exchange)?;
-        let writer: Arc<dyn Sink<Item = ChangeBatch>> = Arc::new(AnySink(sink.sink.sink(sink.overwrite)?));
+        let writer: Arc<dyn Sink<Item = ChangeBatch>> = Arc::new(AnySink(table.sink(sink.overwrite)?));
         let written = self.graph_node(&sink.table, NodeKind::Sink, &uid, wanted, true);
         let factory = OneInput::new(move || SinkOperator::new(writer.clone()));
         let written = self.builder.node(written, Arc::new(factory));

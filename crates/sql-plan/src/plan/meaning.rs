@@ -8,7 +8,8 @@
 
 use crate::convert::{concatenated, equalities, simplified, with_known};
 use crate::plan::{
-    AggregateCall, JoinKind, LookupSpec, Node, Op, OverCall, PlanField, ScanOp, SortKey, substitute,
+    AggregateCall, AsyncCall, JoinKind, LookupSpec, Node, Op, OverCall, PlanField, ScanOp, SortKey,
+    substitute,
 };
 use arrow::datatypes::DataType;
 use datafusion_common::Column;
@@ -292,6 +293,13 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
         }
         Op::Correlate { function, args, left } => {
             address().with((function.name(), left)).columns(0, args).computing()
+        }
+        Op::AsyncCalc { calls } => {
+            // Rows wait as a whole.
+            let args = |call: &AsyncCall| call.args.iter().map(|arg| typed(of(0), *arg)).collect::<Vec<_>>();
+            let of_calls: Vec<_> =
+                calls.iter().map(|call| (call.function.get().name(), args(call))).collect();
+            address().with(of_calls).keeping()
         }
         Op::Rank { function, partition, order, range, .. } => {
             address().with((function, range)).columns(0, partition).order(order).keeping()

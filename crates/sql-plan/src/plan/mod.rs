@@ -8,6 +8,7 @@ mod meaning;
 mod node;
 mod op;
 mod spec;
+mod waiting;
 
 pub use expr::{column_index, columns_of, is_column, pretty, remap, substitute};
 pub use meaning::Meaning;
@@ -18,6 +19,7 @@ pub use spec::{
     AggregateCall, CallDigest, CorrelateFn, Emit, JoinKind, LateRoute, LookupSpec, OverCall, RankFunction,
     ScanOp, SinkOp, SortKey, WindowSpec,
 };
+pub use waiting::{AsyncCall, WaitingFunction};
 
 use std::collections::HashMap;
 

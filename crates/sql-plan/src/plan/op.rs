@@ -3,8 +3,8 @@
 use crate::bind::nodes::WindowKind;
 use crate::plan::expr::pretty;
 use crate::plan::{
-    AggregateCall, CallDigest, CorrelateFn, Emit, JoinKind, LookupSpec, OverCall, RankFunction, ScanOp,
-    SinkOp, SortKey, WindowSpec,
+    AggregateCall, AsyncCall, CallDigest, CorrelateFn, Emit, JoinKind, LookupSpec, OverCall, RankFunction,
+    ScanOp, SinkOp, SortKey, WindowSpec,
 };
 use arrow::array::RecordBatch;
 use datafusion_expr::Expr;
@@ -25,6 +25,11 @@ pub enum Op {
         filter: Option<Expr>,
         /// The columns, in order.
         exprs: Vec<Expr>,
+    },
+    /// Rows with the values of functions that wait behind.
+    AsyncCalc {
+        /// The calls.
+        calls: Vec<AsyncCall>,
     },
     /// All rows of the inputs.
     Union,
@@ -230,6 +235,7 @@ impl Op {
             Op::Scan(_) => "TableSourceScan",
             Op::Values(_) => "Values",
             Op::Calc { .. } => "Calc",
+            Op::AsyncCalc { .. } => "AsyncCalc",
             Op::Union => "Union",
             Op::Expand { .. } => "Expand",
             Op::Aggregate { .. } => "GroupAggregate",
@@ -312,6 +318,7 @@ impl Op {
                 let exprs = exprs.iter().map(|e| format!("{e}")).collect::<Vec<_>>().join(", ");
                 format!("{name} [{exprs}]{}", filter.as_ref().map(|e| format!(" if {e}")).unwrap_or_default())
             }
+            Op::AsyncCalc { calls } => format!("{name} {}", digests(calls)),
             Op::Union | Op::DropUpdateBefore | Op::Fold | Op::LateRows => name.to_owned(),
             Op::Expand { nulls, ids } => format!("{name} {nulls:?} {ids:?}"),
             Op::Aggregate { keys, calls, .. } => format!("{name} {keys:?} {}", digests(calls)),

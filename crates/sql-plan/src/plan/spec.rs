@@ -2,12 +2,13 @@
 
 use crate::bind::nodes::WindowKind;
 use crate::catalog::ObjectPath;
+use crate::stream::{ScanSource, SinkTarget};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion_expr::Expr;
 use flugs_sql_functions::table::TableFunction;
 use flugs_sql_types::{AggregateKind, LogicalType, RowField, SqlType, TimeKind, WindowKind as OverKind};
-use flugs_table::{ChangelogMode, FieldPath, LookupSource, Predicate, TableSink, TableSource};
+use flugs_table::{ChangelogMode, FieldPath, LookupSource, Predicate};
 use flugs_types::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,7 +113,7 @@ pub struct ScanOp {
     /// Its name.
     pub table: String,
     /// What reads it.
-    pub source: Arc<dyn TableSource>,
+    pub source: ScanSource,
     /// Tells tables of one name and different options apart.
     pub identity: String,
     /// What is read.
@@ -152,7 +153,7 @@ pub struct SinkOp {
     /// Tells tables of one name and different options apart.
     pub identity: String,
     /// What writes it.
-    pub sink: Arc<dyn TableSink>,
+    pub sink: SinkTarget,
     /// `INSERT OVERWRITE`.
     pub overwrite: bool,
     /// The columns of its primary key.

@@ -71,7 +71,7 @@ impl SqlEnvironment {
     }
 
     pub(super) fn alter_function(&mut self, alter: &AlterFunction) -> Executed {
-        if alter.language.is_some() {
+        if !super::create::is_rust(alter.language.as_ref()) {
             return Err(SqlError::unsupported("functions of other languages are not supported")
                 .at(alter.name.span())
                 .into());

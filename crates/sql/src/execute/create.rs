@@ -5,8 +5,8 @@ use crate::environment::SqlEnvironment;
 use crate::failure::{Outcome, placed, semantic};
 use crate::result::TableResult;
 use flugs_sql_parser::{
-    CreateCatalog, CreateDatabase, CreateFunction, CreateTable, CreateView, Insert, OptionEntry, Query, Span,
-    SqlError,
+    CreateCatalog, CreateDatabase, CreateFunction, CreateTable, CreateView, FunctionLanguage, Insert,
+    OptionEntry, Query, Span, SqlError,
 };
 use flugs_sql_plan::catalog::{Catalog, CatalogFunction, CatalogObject, Database};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl SqlEnvironment {
     }
 
     pub(super) fn create_function(&mut self, create: &CreateFunction) -> Executed {
-        if !create.resources.is_empty() || create.language.is_some() {
+        if !create.resources.is_empty() || !is_rust(create.language.as_ref()) {
             let error = SqlError::unsupported("functions of other languages are not supported");
             return Err(error
                 .at(create.name.span())
@@ -130,6 +130,15 @@ impl SqlEnvironment {
             .create_database(&catalog, &name, database)
             .map_err(|e| placed(e, create.name.span()))?;
         Ok(TableResult::ok())
+    }
+}
+
+/// Whether functions of this language are those that the program registered.
+pub(super) fn is_rust(language: Option<&FunctionLanguage>) -> bool {
+    match language {
+        None => true,
+        Some(FunctionLanguage::Other(name)) => name == "RUST",
+        Some(_) => false,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::environment::SqlEnvironment;
 use crate::failure::Outcome;
 use crate::options::JobSettings;
 use crate::result::{SqlJob, TableResult};
+use crate::stream::expect_no_streams;
 use flugs_api::Environment;
 use flugs_cluster::Runtime;
 use flugs_sql_parser::{Explain, ExplainDetail, Insert, Query, SqlError, Statement, StopJob};
@@ -58,6 +59,7 @@ impl SqlEnvironment {
         program: &Environment,
         name: String,
     ) -> Outcome<SqlJob> {
+        expect_no_streams(plan)?;
         warnings(plan, config).iter().for_each(|warning| self.warn(warning));
         program.set_parallelism(config.parallelism);
         lower(plan, config, &mut ProgramBuilder(program))?;

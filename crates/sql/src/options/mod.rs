@@ -8,7 +8,7 @@ pub use keys::{KeyUse, SESSION_KEYS, SessionKey};
 pub(crate) use job::JobSettings;
 
 use flugs_sql_functions::temporal::Zone;
-use flugs_sql_plan::{AggregatePhases, PlanConfig, RuntimeMode};
+use flugs_sql_plan::{AggregatePhases, AsyncScalarConfig, PlanConfig, RuntimeMode};
 use flugs_table::{OptionKind, Options, nearest};
 use flugs_types::{Error, Result};
 use std::time::Duration;
@@ -125,6 +125,28 @@ impl SessionOptions {
         self.get("table.local-time-zone").and_then(|name| Zone::parse(name).ok()).unwrap_or(Zone::UTC)
     }
 
+    /// How functions that wait are called.
+    fn async_scalar(&self, config: &mut AsyncScalarConfig) -> Result<()> {
+        let of = |what: &str| format!("table.exec.async-scalar.{what}");
+        let set = |what: &str| self.0.get(&of(what)).is_some();
+        if set("max-concurrent-operations") {
+            config.capacity = self.number(&of("max-concurrent-operations")).unwrap_or(config.capacity);
+        }
+        if set("timeout") {
+            config.timeout = self.duration(&of("timeout"))?.unwrap_or(config.timeout);
+        }
+        if set("retry-delay") {
+            config.delay = self.duration(&of("retry-delay"))?.unwrap_or(config.delay);
+        }
+        if set("max-attempts") {
+            config.attempts = self.number(&of("max-attempts")).unwrap_or(config.attempts);
+        }
+        if self.get(&of("retry-strategy")).is_some_and(|strategy| strategy.eq_ignore_ascii_case("NO_RETRY")) {
+            config.attempts = 1;
+        }
+        Ok(())
+    }
+
     /// What planning looks at, over `base`.
     pub(crate) fn plan_config(&self, base: &PlanConfig) -> Result<PlanConfig> {
         let mut config = base.clone();
@@ -165,6 +187,7 @@ impl SessionOptions {
             })?;
             config.mini_batch = Some((size, latency));
         }
+        self.async_scalar(&mut config.async_scalar)?;
         if let Some(table) = self.get("table.exec.late-rows.table") {
             config.late_table = Some(table.to_owned());
         }

@@ -1,8 +1,9 @@
-//! The enums of two sides: `Result` and `Either`.
+//! Enums: `Result`, `Either`, `RowKind`.
 
 use super::described;
 use crate::Either;
 use crate::data::{Data, DecodeError, Field, Reader, Schema, Variant};
+use flugs_types::RowKind;
 
 macro_rules! two_sided {
     ($t:ident, $first:ident, $second:ident) => {
@@ -50,3 +51,30 @@ macro_rules! two_sided {
 
 two_sided!(Result, Ok, Err);
 two_sided!(Either, Left, Right);
+
+/// As an enum of four variants, in the order of their numbers.
+impl Data for RowKind {
+    const BYTES_MIN: usize = 4;
+
+    fn schema() -> Schema {
+        let variant = |name: &str| Variant { name: name.to_owned(), fields: Vec::new() };
+        Schema::Enum {
+            name: "RowKind".to_owned(),
+            variants: ["Insert", "UpdateBefore", "UpdateAfter", "Delete"].map(variant).to_vec(),
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        (*self as u32).encode(out);
+    }
+
+    fn decode(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match u32::decode(input)? {
+            0 => RowKind::Insert,
+            1 => RowKind::UpdateBefore,
+            2 => RowKind::UpdateAfter,
+            3 => RowKind::Delete,
+            other => return Err(DecodeError::no_variant("RowKind", other)),
+        })
+    }
+}
