@@ -240,6 +240,11 @@ impl FunctionRegistry {
         self.document(doc);
     }
 
+    /// Adds the form that a documented aggregate has before `OVER`.
+    pub(crate) fn add_window_form(&mut self, function: WindowUDF) {
+        self.windows.insert(function.name().to_lowercase(), Arc::new(function));
+    }
+
     /// Adds a table function under its name; one of the same name goes.
     pub fn add_table(&mut self, function: Arc<dyn TableFunction>, doc: FunctionDoc) {
         self.tables.insert(function.name().to_lowercase(), function);

@@ -1,7 +1,7 @@
 //! Which aggregate and ranking functions there are, as plain data, and the types of their results.
 //!
 //! The planner makes these from calls, the operators carry them out. Types are Flink 2.3's: a `SUM` of integers keeps the
-//! type, an `AVG` of integers truncates. What an aggregate over no rows gives is NULL, but for the counts, so that the results
+//! type, an `AVG` of integers truncates, and so do variances and deviations. What an aggregate over no rows gives is NULL, but for the counts, so that the results
 //! of all others may be NULL whatever their arguments are.
 
 use crate::sql_type::{LogicalType, SqlType};
@@ -179,7 +179,7 @@ impl AggregateKind {
             (K::Avg, [t]) => avg_type(t).ok_or_else(wrong)?.nullable(),
             (K::Min | K::Max, [t]) if is_ordered(t) => (*t).clone().nullable(),
             (K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp, [t]) if number(t) => {
-                LogicalType::Double.nullable()
+                avg_type(t).ok_or_else(wrong)?.nullable()
             }
             (K::Collect, [_]) => LogicalType::Multiset(Box::new(arguments[0].clone())).nullable(),
             (K::Listagg { .. }, [t]) if t.is_character() || **t == LogicalType::Null => {
@@ -364,7 +364,9 @@ mod tests {
         let one = |kind: AggregateKind, of: SqlType| kind.result_type(&[of]).unwrap().to_string();
         assert_eq!(AggregateKind::Count.result_type(&[]).unwrap().to_string(), "BIGINT NOT NULL");
         assert_eq!(one(AggregateKind::Max, Date.not_null()), "DATE");
-        assert_eq!(one(AggregateKind::StddevPop, Int.nullable()), "DOUBLE");
+        assert_eq!(one(AggregateKind::StddevPop, Int.nullable()), "INT");
+        assert_eq!(one(AggregateKind::VarSamp, Float.nullable()), "FLOAT");
+        assert_eq!(one(AggregateKind::VarPop, Decimal(3, 2).nullable()), "DECIMAL(38, 6)");
         assert_eq!(one(AggregateKind::Collect, Int.not_null()), "MULTISET<INT NOT NULL>");
         assert_eq!(
             one(AggregateKind::Listagg { separator: ",".into() }, LogicalType::Char(3).nullable()),

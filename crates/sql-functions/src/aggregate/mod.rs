@@ -54,6 +54,14 @@ pub(crate) fn register(registry: &mut FunctionRegistry) {
             FunctionDoc::new(FunctionKind::Aggregate, category, name, usage, text).with_aliases(aliases);
         registry.add_aggregate(AggregateUDF::from(PlannedFunction::new(name, aliases, usage, meaning)), doc);
     }
+    // DataFusion looks for these among the window functions alone where they stand before OVER.
+    let (first, last) =
+        (AggregateKind::FirstValue { ignore_nulls: true }, AggregateKind::LastValue { ignore_nulls: true });
+    for (usage, kind) in [("FIRST_VALUE(x)", first), ("LAST_VALUE(x)", last)] {
+        let name = kind.name().to_owned();
+        let function = PlannedWindowFunction::new(&name, usage, WindowKind::Aggregate(kind));
+        registry.add_window_form(WindowUDF::from(function));
+    }
     for (name, usage, text, kind) in window_entries() {
         let doc = FunctionDoc::new(FunctionKind::Window, Category::Window, name, usage, text);
         registry.add_window(WindowUDF::from(PlannedWindowFunction::new(name, usage, kind)), doc);

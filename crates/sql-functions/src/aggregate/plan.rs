@@ -49,7 +49,7 @@ pub fn plan_window(call: &WindowFunction) -> Result<PlannedWindow> {
         WindowFunctionDefinition::WindowUDF(function) => {
             let inner: &dyn std::any::Any = function.inner().as_ref();
             match inner.downcast_ref::<PlannedWindowFunction>() {
-                Some(planned) => window(planned.kind(), args),
+                Some(planned) => window(planned.kind(), args, call.params.null_treatment),
                 None => Err(planning_error(format!(
                     "{} is not known before OVER",
                     function.name().to_uppercase()
@@ -104,6 +104,14 @@ fn aggregate(
             let (fractions, array) = fractions(&arguments.remove(1))?;
             AggregateKind::Percentile { fractions, array }
         }
+        kind => with_nulls(kind, nulls),
+    };
+    Ok(PlannedAggregate { kind, arguments })
+}
+
+/// The function with `IGNORE NULLS` or `RESPECT NULLS`, where it heeds them.
+fn with_nulls(kind: &AggregateKind, nulls: Option<NullTreatment>) -> AggregateKind {
+    match kind {
         AggregateKind::FirstValue { ignore_nulls } => {
             AggregateKind::FirstValue { ignore_nulls: ignored(nulls, *ignore_nulls) }
         }
@@ -114,8 +122,7 @@ fn aggregate(
             AggregateKind::ArrayAgg { ignore_nulls: ignored(nulls, *ignore_nulls) }
         }
         kind => kind.clone(),
-    };
-    Ok(PlannedAggregate { kind, arguments })
+    }
 }
 
 fn ignored(treatment: Option<NullTreatment>, default: bool) -> bool {
@@ -131,7 +138,7 @@ fn is_wildcard(argument: &Expr) -> bool {
     matches!(argument, Expr::Wildcard { .. })
 }
 
-fn window(kind: &WindowKind, args: &[Expr]) -> Result<PlannedWindow> {
+fn window(kind: &WindowKind, args: &[Expr], nulls: Option<NullTreatment>) -> Result<PlannedWindow> {
     let number = |i: usize, what: &str| -> Result<i64> {
         let value = args.get(i).and_then(constant).map(|value| value.cast_to(&DataType::Int64));
         match value.transpose()? {
@@ -159,6 +166,7 @@ fn window(kind: &WindowKind, args: &[Expr]) -> Result<PlannedWindow> {
         WindowKind::NthValue { .. } => {
             (WindowKind::NthValue { n: positive(1, "the position of NTH_VALUE")? }, values)
         }
+        WindowKind::Aggregate(kind) => (WindowKind::Aggregate(with_nulls(kind, nulls)), args.to_vec()),
         kind => (kind.clone(), Vec::new()),
     };
     Ok(PlannedWindow { kind, arguments })

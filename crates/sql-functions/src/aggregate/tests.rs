@@ -36,7 +36,7 @@ fn results_have_the_types_of_flink() {
         ("avg", &[Int.not_null()], "INT"),
         ("avg", &[Decimal(10, 2).not_null()], "DECIMAL(38, 6)"),
         ("max", &[Timestamp(3).not_null()], "TIMESTAMP(3)"),
-        ("variance", &[BigInt.not_null()], "DOUBLE"),
+        ("variance", &[BigInt.not_null()], "BIGINT"),
         ("stddev_pop", &[Double.not_null()], "DOUBLE"),
         ("collect", &[string()], "MULTISET<STRING NOT NULL>"),
         ("listagg", &[string()], "STRING"),

@@ -26,7 +26,8 @@ impl PlannedWindowFunction {
             WindowKind::Ntile { .. }
             | WindowKind::Lead { .. }
             | WindowKind::Lag { .. }
-            | WindowKind::NthValue { .. } => TypeSignature::UserDefined,
+            | WindowKind::NthValue { .. }
+            | WindowKind::Aggregate(_) => TypeSignature::UserDefined,
             _ => TypeSignature::Nullary,
         };
         let signature = Signature::new(arguments, Volatility::Immutable);
@@ -57,6 +58,7 @@ impl PlannedWindowFunction {
             (WindowKind::Lead { .. } | WindowKind::Lag { .. }, [value, n, default]) if integer(n) => {
                 vec![value.clone(), default.clone()]
             }
+            (WindowKind::Aggregate(_), [value]) => vec![value.clone()],
             (_, []) => Vec::new(),
             _ => return Err(self.misused()),
         };

@@ -78,20 +78,40 @@ fn fixed_result(slot: &Slot, finish: &Finish, words: &Words<'_>) -> Result<Array
                 words.collect(|w| (w[2] != 0).then(|| wide_of(w)));
             Arc::new(best.with_data_type(finish.argument.clone()))
         }
-        Op::Moments => Arc::new(words.collect::<_, Float64Array>(|w| {
-            let (count, squares) = (w[0] as i64, f64::from_bits(w[2]).max(0.0));
-            let over = match finish.kind {
-                Kind::VarPop | Kind::StddevPop => count,
-                _ => count - 1,
-            };
-            let variance = (over > 0).then(|| squares / over as f64);
-            match finish.kind {
-                Kind::StddevPop | Kind::StddevSamp => variance.map(f64::sqrt),
-                _ => variance,
-            }
-        })),
+        Op::Moments => spread_result(finish, words),
         _ => return Err(Error::bug("an accumulator of variable size has no words")),
     })
+}
+
+/// A variance or deviation. Of integers it is one, truncated as Flink's code does it: into `INT` (or `BIGINT`) without overflow,
+/// and from there into narrower types by their lowest bits.
+fn spread_result(finish: &Finish, words: &Words<'_>) -> ArrayRef {
+    let spreads: Vec<Option<f64>> = words.collect(|w| {
+        let (count, squares) = (w[0] as i64, f64::from_bits(w[2]).max(0.0));
+        let over = match finish.kind {
+            Kind::VarPop | Kind::StddevPop => count,
+            _ => count - 1,
+        };
+        let variance = (over > 0).then(|| squares / over as f64);
+        match finish.kind {
+            Kind::StddevPop | Kind::StddevSamp => variance.map(f64::sqrt),
+            _ => variance,
+        }
+    });
+    let wide = |spread: f64| whole(spread) as i64;
+    let int = |spread: f64| i64::from(whole(spread) as i32);
+    let of = |f: &dyn Fn(f64) -> i64| -> Vec<Option<i64>> { spreads.iter().map(|s| s.map(f)).collect() };
+    match &finish.argument {
+        DataType::Int64 => narrowed(&of(&wide), &finish.argument),
+        DataType::Int8 | DataType::Int16 | DataType::Int32 => narrowed(&of(&int), &finish.argument),
+        _ => Arc::new(Float64Array::from(spreads)),
+    }
+}
+
+/// The integer part of what rounding may have put just below an integer.
+fn whole(value: f64) -> f64 {
+    let near = value.round();
+    if (value - near).abs() <= 1e-12 * near.abs().max(1.0) { near } else { value.trunc() }
 }
 
 /// Integers of a narrower type, wrapped.

@@ -89,11 +89,24 @@ fn averages_and_variances() {
     assert_eq!(one(Kind::Avg, "FLOAT", &["1", "2"]), "1.5");
     assert_eq!(one(Kind::Avg, "DECIMAL(10, 2)", &["1.00", "2.00", "2.00"]), "1.666667");
     assert_eq!(one(Kind::Avg, "DECIMAL(10, 2)", &["NULL"]), "NULL");
-    assert_eq!(one(Kind::VarPop, "INT", &["2", "4", "4", "4", "5", "5", "7", "9"]), "4.0");
+    assert_eq!(one(Kind::VarPop, "INT", &["2", "4", "4", "4", "5", "5", "7", "9"]), "4");
     assert_eq!(one(Kind::StddevPop, "DOUBLE", &["2", "4", "4", "4", "5", "5", "7", "9"]), "2.0");
-    assert_eq!(one(Kind::VarSamp, "INT", &["1", "3"]), "2.0");
+    assert_eq!(one(Kind::VarSamp, "INT", &["1", "3"]), "2");
     assert_eq!(one(Kind::StddevSamp, "INT", &["1"]), "NULL");
-    assert_eq!(one(Kind::VarPop, "INT", &["1"]), "0.0");
+    assert_eq!(one(Kind::VarPop, "INT", &["1"]), "0");
+}
+
+/// What Flink 2.3 gives.
+#[test]
+fn variances_have_the_type_of_an_average() {
+    assert_eq!(one(Kind::StddevPop, "INT", &["10", "25", "31"]), "8");
+    assert_eq!(one(Kind::VarPop, "INT", &["100000", "200000", "50000"]), "2147483647");
+    assert_eq!(one(Kind::VarPop, "BIGINT", &["100000", "200000", "50000"]), "3888888888");
+    assert_eq!(one(Kind::VarPop, "SMALLINT", &["10000", "2000", "5000"]), "9912");
+    assert_eq!(one(Kind::VarPop, "TINYINT", &["100", "20", "50"]), "64");
+    assert_eq!(one(Kind::StddevPop, "FLOAT", &["10", "25", "31"]), "8.83176");
+    assert_eq!(one(Kind::VarPop, "DECIMAL(3, 2)", &["3.50", "7.25", "1.00"]), "6.597222");
+    assert_eq!(one(Kind::StddevSamp, "DECIMAL(3, 2)", &["3.50", "7.25", "1.00"]), "3.145764");
 }
 
 #[test]
