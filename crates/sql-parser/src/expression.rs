@@ -338,6 +338,12 @@ fn table_argument(p: &mut Parser) -> Step<Expr> {
     Ok(Expr::Function(call))
 }
 
+/// A query in parentheses as a table argument.
+pub(crate) fn of_query(subquery: Box<Query>, span: Span) -> Expr {
+    let factor = TableFactor::Derived { lateral: false, subquery, alias: None, sample: None };
+    call(TABLE_ARGUMENT, span, vec![Expr::Subquery(Box::new(select_all(factor, span)))])
+}
+
 fn named_table(name: ObjectName) -> TableFactor {
     TableFactor::Table {
         name,

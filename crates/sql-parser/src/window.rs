@@ -3,7 +3,7 @@
 use crate::ast::Interval;
 use crate::cursor::function;
 use crate::diagnostic::{SqlError, SqlErrorKind};
-use crate::expression::TABLE_ARGUMENT;
+use crate::expression::{TABLE_ARGUMENT, of_query};
 use crate::literal::{interval_of, interval_span};
 use crate::words;
 use sqlparser::ast::{
@@ -188,6 +188,11 @@ pub(crate) fn canonical(call: &mut Function) -> Result<(), SqlError> {
                     .help(form));
             }
         }
+    }
+    if let Some(table) = &mut found[0]
+        && let Expr::Subquery(query) = table
+    {
+        *table = of_query(query.clone(), name.span);
     }
     for (parameter, expr) in parameters.iter().zip(&found) {
         check(&shown, parameter, expr.as_ref(), &name, &form)?;

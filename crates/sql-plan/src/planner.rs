@@ -308,17 +308,9 @@ fn finished(plan: Plan) -> PlanResult<Plan> {
 
 fn output_columns(logical: &LogicalPlan, plan: &Plan, node: NodeId) -> PlanResult<Vec<OutputColumn>> {
     let fields = &plan.node(node).fields;
-    let columns = logical.schema().fields().iter().zip(fields).enumerate().map(|(i, (field, planned))| {
-        let name = match is_name(field.name()) {
-            true => field.name().clone(),
-            false => format!("EXPR${i}"),
-        };
+    let columns = logical.schema().fields().iter().zip(fields).map(|(field, planned)| {
+        let name = field.name().clone();
         Ok(OutputColumn { name, sql_type: from_field(&planned.field).map_err(lower)?, time: planned.time })
     });
     columns.collect()
-}
-
-/// Whether a column has a name that the query gave, not one that DataFusion made of its expression.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['(', ' ', '+', '*', '/', '='])
 }

@@ -41,7 +41,6 @@ const MISTAKES: &[&str] = &[
     "CREATE TABLE t (a INT, PRIMARY KEY (b) NOT ENFORCED) WITH ('connector' = 'memory')",
     "CREATE TABLE t (a INT, WATERMARK FOR a AS a) WITH ('connector' = 'memory')",
     "CREATE VIEW part AS SELECT 1",
-    "CREATE VIEW v AS SELECT id, id FROM orders",
     "CREATE VIEW v (a) AS SELECT 1, 2",
     "CREATE CATALOG c WITH ('type' = 'hive')",
     "CREATE CATALOG default_catalog",

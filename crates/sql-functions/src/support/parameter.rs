@@ -1,8 +1,9 @@
 //! Which arguments a function takes, and how Flink widens them without being asked.
 
-use arrow::datatypes::{DataType, IntervalUnit};
+use arrow::datatypes::{DataType, Fields, IntervalUnit};
 use datafusion_common::Result;
 use flugs_sql_types::{LogicalType, from_arrow};
+use std::sync::Arc;
 
 /// What may stand in one place of an argument list. An untyped NULL may stand everywhere.
 #[derive(Debug, Clone, Copy)]
@@ -137,10 +138,21 @@ pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType>
         (List(a), List(b)) => {
             let item = common_type(a.data_type(), b.data_type())?;
             let nullable = a.is_nullable() || b.is_nullable();
-            Some(List(std::sync::Arc::new(a.as_ref().clone().with_data_type(item).with_nullable(nullable))))
+            Some(List(Arc::new(a.as_ref().clone().with_data_type(item).with_nullable(nullable))))
         }
-        // The same type but for nullability or length inside.
-        (Map(..), Map(..)) | (Struct(_), Struct(_)) if left.equals_datatype(&right) => Some(left.clone()),
+        (Map(a, sorted), Map(b, _)) => {
+            let entries = common_type(a.data_type(), b.data_type())?;
+            Some(Map(Arc::new(a.as_ref().clone().with_data_type(entries)), *sorted))
+        }
+        (Struct(a), Struct(b)) if a.len() == b.len() => {
+            let fields = a.iter().zip(b).map(|(a, b)| {
+                let data_type = common_type(a.data_type(), b.data_type())?;
+                let nullable = a.is_nullable() || b.is_nullable();
+                let field = a.as_ref().clone().with_data_type(data_type).with_nullable(nullable);
+                (a.name() == b.name()).then(|| Arc::new(field))
+            });
+            Some(Struct(fields.collect::<Option<Fields>>()?))
+        }
         _ => None,
     }
 }

@@ -30,4 +30,4 @@ pub use spec::{
     LookupJoinSpec, LookupKey, RegularJoinSpec, TableRows, TemporalJoinSpec,
 };
 pub use temporal::TemporalJoin;
-pub use unnest::{Unnested, unnest};
+pub use unnest::{Unnested, repeat, unnest};

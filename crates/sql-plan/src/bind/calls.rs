@@ -14,9 +14,9 @@ pub(super) fn rewrite<T: VisitMut + Visit>(tree: &mut T) {
 struct Calls;
 
 /// A call of a function by name.
-fn call(name: &str, args: Vec<Expr>) -> Expr {
+pub(super) fn call(name: Ident, args: Vec<Expr>) -> Expr {
     Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
+        name: ObjectName::from(vec![name]),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList {
@@ -51,7 +51,7 @@ impl VisitorMut for Calls {
                         other => Value::SingleQuotedString(other.to_string()).with_empty_span(),
                     })
                 }));
-                let like = call("like", args);
+                let like = call(Ident::new("like"), args);
                 *expr = match *negated {
                     true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(like) },
                     false => like,

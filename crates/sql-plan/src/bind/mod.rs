@@ -4,18 +4,25 @@
 //! comes out still has DataFusion's nodes, and ours from [`nodes`] where it has none.
 
 mod calls;
+mod casts;
 mod check;
 mod context;
 pub(crate) mod group_windows;
+mod grouping;
 pub(crate) mod hints;
 mod lateral;
+mod limits;
 mod literals;
+mod multisets;
+mod names;
 pub(crate) mod nodes;
 pub(crate) mod options;
 mod relation;
+mod scalars;
 mod syntax;
 mod tables;
 mod text;
+mod tuples;
 mod typing;
 
 pub(crate) use syntax::field_of;
@@ -80,13 +87,21 @@ impl Binder {
         group_windows::rewrite_auxiliary(&mut ast);
         literals::rewrite(&mut ast);
         calls::rewrite(&mut ast);
+        tuples::rewrite(&mut ast);
+        casts::rewrite(&mut ast);
+        names::rewrite(&mut ast);
         let context = Context::new(&binder);
         let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
         let statement = sqlparser::ast::Statement::Query(Box::new(ast));
-        let plan = planner.sql_statement_to_plan(statement).map_err(planning)?;
+        let plan = planner.sql_statement_to_plan(statement).and_then(names::settle).map_err(planning)?;
         let plan = lateral::expand(plan).map_err(planning)?;
+        let plan = tuples::unwrap(plan).map_err(planning)?;
+        let plan = limits::expand(plan, &self.functions).map_err(planning)?;
+        let plan = multisets::expand(plan, &self.functions).map_err(planning)?;
         let plan = typing::apply(plan, &self.functions).map_err(planning)?;
         let plan = group_windows::expand(plan).map_err(planning)?;
+        let plan = grouping::expand(plan).map_err(planning)?;
+        let plan = scalars::expand(plan).map_err(planning)?;
         check::plan(&plan)?;
         hints::check_heeded(&plan)?;
         Ok(plan)

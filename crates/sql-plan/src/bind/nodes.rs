@@ -330,6 +330,7 @@ impl FunctionRef {
     fn identity(&self) -> usize {
         match &self.0 {
             CorrelateFn::Unnest { with_ordinality } => usize::from(*with_ordinality),
+            CorrelateFn::Repeat => 2,
             CorrelateFn::Function(function) => Arc::as_ptr(function).cast::<()>() as usize,
         }
     }

@@ -45,7 +45,11 @@ impl RelationPlanner for FlinkRelations {
         context: &mut dyn RelationPlannerContext,
     ) -> Result<RelationPlanning> {
         if let Some(tvf) = WindowTvf::of(&relation) {
-            let alias = tvf.alias.cloned();
+            let alias = tvf
+                .alias
+                .cloned()
+                .unwrap_or_else(|| alias_of(&ObjectName::from(vec![window_name(tvf.kind)])));
+            let alias = Some(alias);
             return planned(window(&tvf, context)?, alias);
         }
         if let Some((at, said)) = self.said_of(&relation) {
@@ -54,6 +58,11 @@ impl RelationPlanner for FlinkRelations {
             return planned(extension(HintedNode { input, said }), None);
         }
         match relation {
+            TableFactor::Derived { lateral, subquery, alias: alias @ Some(_), sample } => {
+                let subquery =
+                    context.plan(TableFactor::Derived { lateral, subquery, alias: None, sample })?;
+                planned(crate::bind::names::settle(subquery)?, alias)
+            }
             TableFactor::Table { ref version, ref alias, .. } if version.is_some() => {
                 self.versioned(relation.clone(), alias.clone(), context)
             }
@@ -252,6 +261,16 @@ fn scan(
         schema: Arc::new(schema),
     };
     planned(extension(node), None)
+}
+
+/// The name of a window's rows where they have no alias: without any, names beside those of a subquery would be ambiguous.
+fn window_name(kind: ParsedWindow) -> ast::Ident {
+    ast::Ident::new(match kind {
+        ParsedWindow::Tumble { .. } => "tumble",
+        ParsedWindow::Hop { .. } => "hop",
+        ParsedWindow::Cumulate { .. } => "cumulate",
+        ParsedWindow::Session { .. } => "session",
+    })
 }
 
 fn window(tvf: &WindowTvf<'_>, context: &mut dyn RelationPlannerContext) -> Result<LogicalPlan> {

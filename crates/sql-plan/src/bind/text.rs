@@ -12,6 +12,11 @@ pub(crate) fn parse_query(text: &str) -> Result<Query, SqlError> {
     }
 }
 
+/// A query of fixed form, whose parts are to be replaced.
+pub(super) fn form(text: &str) -> Box<sqlparser::ast::Query> {
+    parse_query(text).expect("the form is a query").ast
+}
+
 /// An expression of a column.
 pub(crate) fn parse_expression(text: &str) -> Result<Expression, SqlError> {
     let query = parse_query(&format!("SELECT {text}"))?;

@@ -2,6 +2,7 @@
 //!
 //! Runs on the bound plan before DataFusion coerces types, so every cast that is there was written by the user.
 
+use crate::bind::casts;
 use arrow::datatypes::DataType;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, DataFusionError, Result, ScalarValue};
@@ -71,6 +72,10 @@ fn typed_one(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Res
             explicit_cast(*cast.expr, target, true, schema)
         }
         Expr::BinaryExpr(binary) => arithmetic(binary, schema, functions),
+        Expr::ScalarFunction(call) => Ok(match casts::cast_in(&call) {
+            Some(cast) => Transformed::yes(cast.clone()),
+            None => Transformed::no(Expr::ScalarFunction(call)),
+        }),
         other => Ok(Transformed::no(other)),
     }
 }

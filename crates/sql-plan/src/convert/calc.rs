@@ -66,8 +66,18 @@ impl Converter<'_> {
             return self.calc_tagged(input, merged, made, tags);
         }
         let filter = filter.map(simplified).transpose()?;
-        let made =
-            made.into_iter().map(|(e, name)| Ok((simplified(e)?, name))).collect::<PlanResult<Vec<_>>>()?;
+        let mut tags = tags.to_vec();
+        let mut simple = Vec::with_capacity(made.len());
+        for ((e, name), tag) in made.into_iter().zip(&mut tags) {
+            let was_column = is_column(&e).is_some();
+            let e = simplified(e)?;
+            if let (false, Some(index)) = (was_column, column_index(&e, &node.fields)) {
+                // The time of a group window, out of the row of its bounds.
+                tag.time = node.fields[index].time;
+            }
+            simple.push((e, name));
+        }
+        let (made, tags) = (simple, &tags[..]);
         let (filter, made) = known_values(filter, made)?;
         if let Some(ranked) = self.limit_rank(input, filter.as_ref(), &made, tags)? {
             return Ok(ranked);

@@ -1,13 +1,13 @@
 //! Joins: of windows, of intervals, and of all rows that ever were.
 
 use crate::bind::hints::hint_of;
-use crate::convert::{Converter, localized, unique};
+use crate::convert::{Converter, Made, localized, unique};
 use crate::error::{PlanResult, planning, unsupported};
 use crate::plan::{JoinKind, NodeId, Op, PlanField, WindowRole, column_index};
-use datafusion_common::{DFSchema, NullEquality};
+use datafusion_common::{Column, DFSchema, NullEquality};
 use datafusion_expr::logical_plan::Join;
 use datafusion_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion_expr::{BinaryExpr, Expr, JoinType, Operator};
+use datafusion_expr::{BinaryExpr, Expr, JoinType, Operator, lit};
 use std::time::Duration;
 
 /// A join whose keys are columns.
@@ -40,11 +40,27 @@ impl Converter<'_> {
             JoinType::LeftAnti => (false, JoinKind::Anti),
             JoinType::RightSemi => (true, JoinKind::Semi),
             JoinType::RightAnti => (true, JoinKind::Anti),
-            JoinType::LeftMark | JoinType::RightMark => {
-                return Err(unsupported("EXISTS or IN of a subquery inside of OR or of an expression")
-                    .help("write the alternatives as a UNION, or the subquery as a LEFT JOIN"));
-            }
+            JoinType::LeftMark => return self.marks(join),
+            JoinType::RightMark => return Err(unsupported("a join that marks rows of its right side")),
         };
+        self.join_as(join, swap, kind)
+    }
+
+    /// Rows of the left with whether they have a match: those that have one, and those that have none, each with the answer.
+    fn marks(&mut self, join: &Join) -> PlanResult<NodeId> {
+        let mut sides = Vec::new();
+        for (kind, has) in [(JoinKind::Semi, true), (JoinKind::Anti, false)] {
+            let node = self.join_as(join, false, kind)?;
+            let columns = self.fields(node).iter().map(|f| f.name().to_owned());
+            let mut made: Vec<Made> =
+                columns.map(|name| (Expr::Column(Column::new_unqualified(&name)), name)).collect();
+            made.push((lit(has), "mark".to_owned()));
+            sides.push(self.calc(node, None, made)?);
+        }
+        self.union(sides)
+    }
+
+    fn join_as(&mut self, join: &Join, swap: bool, kind: JoinKind) -> PlanResult<NodeId> {
         let left = self.convert(&join.left)?;
         let right = self.convert(&join.right)?;
         let schema = join.left.schema().join(join.right.schema()).map_err(planning)?;

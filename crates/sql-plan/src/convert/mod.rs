@@ -194,7 +194,7 @@ impl Converter<'_> {
         ScalarValue::try_from_array(&array, 0).map_err(planning)
     }
 
-    fn union(&mut self, inputs: Vec<NodeId>) -> PlanResult<NodeId> {
+    pub(super) fn union(&mut self, inputs: Vec<NodeId>) -> PlanResult<NodeId> {
         // A time attribute stays one where all inputs have it; a column may be NULL where one may.
         let mut fields = self.fields(inputs[0]).to_vec();
         for input in &inputs[1..] {

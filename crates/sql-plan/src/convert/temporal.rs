@@ -6,10 +6,12 @@ use crate::bind::nodes::{HintedNode, TemporalJoinNode, time_of_call};
 use crate::convert::{Converter, concatenated, localized, unique};
 use crate::error::{PlanResult, lower, planning, semantic, unsupported};
 use crate::plan::{JoinKind, LookupSpec, NodeId, Op, PlanField};
+use arrow::datatypes::DataType;
+use datafusion_common::{Column, DFSchema};
 use datafusion_expr::logical_plan::TableScan;
 use datafusion_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion_expr::utils::conjunction;
-use datafusion_expr::{Expr, ExprSchemable, JoinType, LogicalPlan, Operator};
+use datafusion_expr::{Expr, ExprSchemable, JoinType, LogicalPlan, Operator, try_cast};
 use flugs_sql_types::{TimeKind, to_schema};
 use flugs_table::TableContext;
 use std::sync::Arc;
@@ -76,12 +78,23 @@ impl Converter<'_> {
         let visible = visible_columns(scan, &above, &physical);
         let mut keys = Vec::new();
         let mut lefts = Vec::new();
+        let mut filters: Vec<Expr> = node.filter.iter().cloned().collect();
         for (l, r) in &node.on {
-            let Expr::Column(column) = super::unaliased(r) else { return Ok(None) };
+            let Some((column, narrower)) = key_of(r, right_schema).map_err(planning)? else {
+                return Ok(None);
+            };
             let at = right_schema.index_of_column(column).map_err(planning)?;
             let Some(place) = visible[at] else { return Ok(None) };
             keys.push(place);
-            lefts.push(self.local(l, node.left.schema(), left)?);
+            let l = match narrower {
+                Some(key_type) => {
+                    // What does not fit the key's type equals no key; what was rounded is told apart by the equality itself.
+                    filters.push(l.clone().eq(r.clone()));
+                    try_cast(l.clone(), key_type)
+                }
+                None => l.clone(),
+            };
+            lefts.push(self.local(&l, node.left.schema(), left)?);
         }
         if keys.is_empty() {
             return Err(
@@ -115,7 +128,7 @@ impl Converter<'_> {
         }
         let seen: Vec<PlanField> = seen.chain(chosen).collect();
         let mut conditions = Vec::new();
-        if let Some(filter) = &node.filter {
+        for filter in &filters {
             conditions.push(localized(filter, &both, &seen)?);
         }
         for filter in filters_of(&above) {
@@ -147,6 +160,31 @@ fn in_common_types(node: &TemporalJoinNode) -> datafusion_common::Result<Tempora
         Ok((l.clone().cast_to(&l_type, left)?, r.clone().cast_to(&r_type, right)?))
     });
     Ok(TemporalJoinNode { on: on.collect::<datafusion_common::Result<_>>()?, ..node.clone() })
+}
+
+/// The column of the table that one side of an equality is, and its type where the comparison is in a wider one.
+fn key_of<'e>(
+    expr: &'e Expr,
+    schema: &DFSchema,
+) -> datafusion_common::Result<Option<(&'e Column, Option<DataType>)>> {
+    match super::unaliased(expr) {
+        Expr::Column(column) => Ok(Some((column, None))),
+        Expr::Cast(cast) => {
+            let Expr::Column(column) = super::unaliased(&cast.expr) else { return Ok(None) };
+            let (from, to) = (cast.expr.get_type(schema)?, cast.field.data_type());
+            // Each value of the wider type is at most one of the narrower.
+            let exact = match to {
+                DataType::Float64 => matches!(from, DataType::Int8 | DataType::Int16 | DataType::Int32),
+                to => is_exact(&from) && is_exact(to),
+            };
+            Ok(exact.then_some((column, Some(from))))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn is_exact(data_type: &DataType) -> bool {
+    data_type.is_signed_integer() || matches!(data_type, DataType::Decimal128(..))
 }
 
 /// The scan below renamings, choices of columns and filters, and what is above it, from the top.

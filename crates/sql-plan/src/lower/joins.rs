@@ -15,7 +15,7 @@ use flugs_sql_ops::bounded::{HashJoin, HashJoinSpec, SpillSpec};
 use flugs_sql_ops::join::{
     Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime,
     JoinType, LookupJoin, LookupJoinSpec, LookupKey, RegularJoin, RegularJoinSpec, TableRows, TemporalJoin,
-    TemporalJoinSpec, Unnested, unnest,
+    TemporalJoinSpec, Unnested, repeat, unnest,
 };
 use flugs_sql_ops::window::{AttachedWindow, WindowJoin, WindowJoinKind, WindowJoinSpec};
 use flugs_sql_types::{LogicalType, TimeKind, from_field};
@@ -287,6 +287,7 @@ fn rows_of(function: &CorrelateFn, left: &Node, args: &[usize]) -> Result<TableR
             };
             return Ok(unnest(what, *with_ordinality));
         }
+        CorrelateFn::Repeat => return Ok(repeat()),
         CorrelateFn::Function(function) => function.clone(),
     };
     Ok(Arc::new(move |batch: &RecordBatch| {

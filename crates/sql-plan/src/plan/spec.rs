@@ -181,6 +181,8 @@ pub enum CorrelateFn {
         /// Whether the elements are counted in a last column.
         with_ordinality: bool,
     },
+    /// The row itself, as often as the argument says.
+    Repeat,
     /// A table function.
     Function(Arc<dyn TableFunction>),
 }
@@ -191,6 +193,7 @@ impl CorrelateFn {
         match self {
             CorrelateFn::Unnest { with_ordinality: false } => "UNNEST",
             CorrelateFn::Unnest { with_ordinality: true } => "UNNEST WITH ORDINALITY",
+            CorrelateFn::Repeat => "REPEAT",
             CorrelateFn::Function(function) => function.name(),
         }
     }
