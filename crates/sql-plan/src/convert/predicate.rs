@@ -22,6 +22,16 @@ pub(super) fn offers(filter: &Expr, scan: &crate::plan::Node, width: usize) -> V
 
 fn offer(expr: &Expr, path: &impl Fn(&Expr) -> Option<FieldPath>) -> Option<Predicate> {
     match expr {
+        // Equalities of one field with several constants.
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
+            let (mut one, other) = (offer(left, path)?, offer(right, path)?);
+            let is_equality = |p: &Predicate| p.op == PredicateOp::Eq;
+            if !is_equality(&one) || !is_equality(&other) || one.path != other.path {
+                return None;
+            }
+            one.literals.extend(other.literals);
+            Some(one)
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let (side, op, value) = match (literal(left), literal(right)) {
                 (None, Some(value)) => (left, *op, value),
