@@ -284,10 +284,11 @@ impl Master {
             wake_at: None,
             publishing: 0,
         });
+        // Readers know of their splits, and whether these say how far time has come, before they read a row.
+        self.enumerate(now, |run| run.enumerators.start(now));
         for built in deployment.tasks {
             built.slot.start(built.task);
         }
-        self.enumerate(now, |run| run.enumerators.start(now));
         for kind in self.requests.kinds() {
             self.coordinate(now, Event::TriggerRequested { kind });
         }

@@ -225,7 +225,13 @@ impl<T: Record> SourceTask<T> {
                 self.requested = false;
                 self.reader.no_more_splits();
             }
-            Mail::HoldWatermark(hold) => self.feed.splits.hold(hold),
+            Mail::HoldWatermark(hold) => {
+                self.feed.splits.hold(hold);
+                // Splits that were restored have a watermark, and rows that come behind it are late now as they were then.
+                if self.feed.splits.lowest().is_some_and(|watermark| watermark > Timestamp::MIN) {
+                    self.advance()?;
+                }
+            }
             Mail::EndInput => self.end()?,
             _ => {}
         }

@@ -239,8 +239,8 @@ fn a_cut_stands_exactly_behind_the_rows_before_its_position() {
     assert!(before < 5, "the barrier does not wait for the reader");
 }
 
-#[test]
-fn a_restored_split_goes_on_with_its_position_and_watermark() {
+/// A source that was restored when its split had come to 8.
+fn restored() -> Rig {
     let mut rig = Rig::with_a();
     rig.poll(vec![Emit("a", &[8])], ReaderStatus::Waiting);
     rig.steps();
@@ -248,11 +248,25 @@ fn a_restored_split_goes_on_with_its_position_and_watermark() {
     rig.steps();
     let TaskEvent::Ack { operators, .. } = rig.around.reported.take().pop().unwrap() else { panic!() };
     let run = RunReader::open(here(operators[0].state.clone()), "test").unwrap();
-    let mut again = Rig::new(Made { restored: vec![Arc::new(run)], ..Made::default() });
+    Rig::new(Made { restored: vec![Arc::new(run)], ..Made::default() })
+}
+
+#[test]
+fn a_restored_split_goes_on_with_its_position_and_watermark() {
+    let mut again = restored();
     again.post(Mail::HoldWatermark(false));
     again.steps();
     assert_eq!(again.script.lock().unwrap().splits, ["a"]);
     assert_eq!(again.taken(), [control(watermark(7))]);
+}
+
+#[test]
+fn the_watermark_of_a_restored_split_comes_before_its_rows() {
+    let mut again = restored();
+    again.post(Mail::HoldWatermark(false));
+    again.poll(vec![Emit("a", &[3])], ReaderStatus::Waiting);
+    again.steps();
+    assert_eq!(again.taken(), [control(watermark(7)), rows([3])], "it was late before, too");
 }
 
 #[test]
