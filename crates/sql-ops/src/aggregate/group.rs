@@ -9,6 +9,7 @@ use super::distinct::{DistinctTable, as_snapshot};
 use super::engine::{Aggregator, AggregatorOptions};
 use super::local_groups::LocalGroups;
 use super::state::{AggState, States};
+use super::stored::fit_stored;
 use super::two_phase::load_partials;
 use crate::changes::{Changes, equal_rows};
 use crate::outbox::{BATCH_ROWS, Outbox};
@@ -459,41 +460,6 @@ impl Opened {
         let options = RecordBatchOptions::new().with_row_count(Some(keys.len()));
         RecordBatch::try_new_with_options(schema.clone(), columns, &options)
             .map_err(|e| Error::bug("results do not fit their schema").caused_by(e))
-    }
-}
-
-/// Gives groups that were stored without a time of their last change one, and takes it from them where none is wanted any more:
-/// `time` is the place of that word.
-fn fit_stored(
-    aggregator: &Aggregator,
-    groups: &mut KeyedTable<RowBytes, AggState>,
-    time: usize,
-    ttl: Option<&TimeToLive>,
-) -> Result<()> {
-    let wanted = aggregator.new_state().words().len();
-    let mut other = None;
-    groups.retain(|_, state| {
-        match (state.words().len(), ttl) {
-            (stored, _) if stored == wanted => {}
-            (stored, Some(ttl)) if stored + 1 == wanted => {
-                let now = ttl.now();
-                state.edit_words(|words| words.insert(time, now));
-            }
-            (stored, None) if stored == wanted + 1 => {
-                state.edit_words(|words| {
-                    words.remove(time);
-                });
-            }
-            (stored, _) => other = Some(stored),
-        }
-        true
-    });
-    match other {
-        None => Ok(()),
-        Some(stored) => Err(Error::state(format!(
-            "the stored groups have accumulators of {stored} words, those of the query have {wanted}"
-        ))
-        .mend("keep the aggregates of the query as they were, or let the job start without this state")),
     }
 }
 

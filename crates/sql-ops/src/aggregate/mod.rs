@@ -21,6 +21,7 @@ mod local_groups;
 mod merge;
 mod results;
 mod state;
+mod stored;
 mod two_phase;
 mod user;
 mod varying;
