@@ -360,6 +360,9 @@ mod tests {
         assert!(error.to_string().contains("an element of an array is NULL"), "{error}");
         let other: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         assert!(String::values(&other).is_err() && bool::values(&other).is_err());
-        assert_eq!(u64::values(&u64::column(vec![Some(u64::MAX), None]).unwrap()).unwrap(), [Some(u64::MAX), None]);
+        assert_eq!(
+            u64::values(&u64::column(vec![Some(u64::MAX), None]).unwrap()).unwrap(),
+            [Some(u64::MAX), None]
+        );
     }
 }
