@@ -167,6 +167,11 @@ pub trait SourceOutput<T> {
     /// job is to fail, otherwise the record is counted or routed and reading goes on.
     fn malformed(&mut self, record: Malformed) -> Result<()>;
 
+    /// Counts records of which there are rows although parts of them could not be read: they are not malformed.
+    fn mended(&mut self, records: usize) {
+        let _ = records;
+    }
+
     /// Says how far a split is. A new split is [`SplitStatus::Behind`].
     fn status(&mut self, split: &str, status: SplitStatus);
 

@@ -85,7 +85,7 @@ impl Plan {
             Op::Normalize { keys } | Op::Materialize { keys } => (Changes::ALL, vec![keys.clone()]),
             Op::DropUpdateBefore | Op::Sink(_) => first(),
             Op::Fold => (Changes::APPEND, of(0).keys.clone()),
-            Op::LateRows => (Changes::APPEND, Vec::new()),
+            Op::LateRows | Op::Malformed => (Changes::APPEND, Vec::new()),
         }
     }
 
@@ -216,7 +216,7 @@ fn needs_before(plan: &Plan, id: NodeId, at: usize, own: bool) -> bool {
         // A filter may stop a `+U` whose row it had let pass before.
         Op::Calc { filter, .. } => own || filter.is_some(),
         Op::Union | Op::AsyncCalc { .. } | Op::LookupJoin { .. } | Op::Correlate { .. } => own,
-        Op::Normalize { .. } | Op::DropUpdateBefore => false,
+        Op::Normalize { .. } | Op::DropUpdateBefore | Op::Malformed => false,
         Op::Join { keys, .. } => {
             // A key that is less than the join's stays while a column of the join's changes: the old row is then elsewhere.
             let own_side: Vec<usize> = keys.iter().map(|(l, r, _)| if at == 0 { *l } else { *r }).collect();

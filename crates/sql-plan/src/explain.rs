@@ -4,8 +4,8 @@ use crate::bind::nodes::WindowKind;
 use crate::config::PlanConfig;
 use crate::lower::is_two_phase;
 use crate::plan::{
-    AggregateCall, AsyncCall, Changes, JoinKind, LateRoute, Node, NodeId, Op, Plan, PlanField, RankFunction,
-    SortKey, WindowSpec, pretty,
+    AggregateCall, AsyncCall, Changes, JoinKind, LateRoute, Malformed, Node, NodeId, Op, Plan, PlanField,
+    RankFunction, SortKey, WindowSpec, pretty,
 };
 use flugs_connector::Boundedness;
 use flugs_sql_parser::ExplainDetail;
@@ -322,6 +322,13 @@ fn line(plan: &Plan, id: NodeId) -> String {
                 Some(LateRoute { to: None, .. }) => text.push_str(", late=[drop]"),
                 None => {}
             }
+            match &scan.malformed {
+                Malformed::Route(table) => {
+                    let _ = write!(text, ", malformed=[route: {table}]");
+                }
+                Malformed::Skip => text.push_str(", malformed=[skip]"),
+                Malformed::Fail => {}
+            }
             text.push(')');
             text
         }
@@ -441,7 +448,7 @@ fn line(plan: &Plan, id: NodeId) -> String {
             };
             format!("{name}(calls=[{}])", calls.iter().map(call).collect::<Vec<_>>().join(", "))
         }
-        Op::DropUpdateBefore | Op::Fold | Op::LateRows => name.to_owned(),
+        Op::DropUpdateBefore | Op::Fold | Op::LateRows | Op::Malformed => name.to_owned(),
         Op::Sink(sink) => {
             format!("{name}(table=[{}], fields=[{}], takes=[{:?}])", sink.table, all(&node.fields), sink.mode)
         }

@@ -15,6 +15,7 @@ mod error;
 mod explain;
 mod late;
 mod lower;
+mod malformed;
 mod marks;
 mod optimize;
 pub mod plan;

@@ -126,7 +126,7 @@ impl Planner {
             if !batch {
                 plan = crate::late::route(self, &plan)?;
             }
-            finished(plan)
+            self.finished(plan)
         };
         let bounded = |plan: &Plan| plan.sinks.iter().all(|sink| is_bounded(plan, *sink));
         match self.config.mode {
@@ -174,9 +174,29 @@ impl Planner {
                 output_columns(&logical, &plan, node)?.into_iter().map(|column| column.name).collect();
             let given = self.converter(&mut plan).give_stream(node, &names, target)?;
             plan.sinks.push(given);
-            finished(crate::late::route(self, &plan)?)
+            self.finished(crate::late::route(self, &plan)?)
         };
         planned().map_err(|e| placed(e, &query.text, query.span))
+    }
+
+    /// What is left to be settled when all statements are converted.
+    fn finished(&self, plan: Plan) -> PlanResult<Plan> {
+        let mut plan = push_down(&plan).map_err(lower)?;
+        crate::malformed::route(self, &mut plan)?;
+        settle(&mut plan)?;
+        check_user_functions(&plan)?;
+        Ok(plan)
+    }
+
+    /// A table that some rows beside the query's result are written to.
+    pub(crate) fn table_beside(&self, path: &ObjectPath, what: &str) -> PlanResult<CatalogTable> {
+        match self.catalogs().object(path).map_err(lower)?.as_ref() {
+            CatalogObject::Table(table) => Ok(table.clone()),
+            CatalogObject::View(_) => {
+                Err(semantic(format!("{what} cannot be written to '{path}', which is a view"))
+                    .help("name a table that the view reads"))
+            }
+        }
     }
 
     pub(crate) fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {
@@ -296,14 +316,6 @@ fn of_insert(e: SqlError, inserts: &[Insert]) -> SqlError {
         Some(insert) => e.at(insert.target.span()),
         None => e,
     }
-}
-
-/// What is left to be settled when all statements are converted.
-fn finished(plan: Plan) -> PlanResult<Plan> {
-    let mut plan = push_down(&plan).map_err(lower)?;
-    settle(&mut plan)?;
-    check_user_functions(&plan)?;
-    Ok(plan)
 }
 
 fn output_columns(logical: &LogicalPlan, plan: &Plan, node: NodeId) -> PlanResult<Vec<OutputColumn>> {

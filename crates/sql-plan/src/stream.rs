@@ -62,6 +62,16 @@ impl ScanSource {
         }
     }
 
+    /// Whether it has records that a format decodes: [`TableSource::reports_malformed`].
+    pub fn reports_malformed(&self) -> bool {
+        matches!(self, ScanSource::Table(table) if table.reports_malformed())
+    }
+
+    /// Whether those that cannot be read are skipped unless the table says otherwise: [`TableSource::skips_malformed`].
+    pub fn skips_malformed(&self) -> bool {
+        matches!(self, ScanSource::Table(table) if table.skips_malformed())
+    }
+
     /// Whether all of its rows pass a predicate that it is offered.
     pub fn applies(&self, predicate: &Predicate) -> bool {
         match self {

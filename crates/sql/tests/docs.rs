@@ -13,6 +13,7 @@ fn registry() -> Registry {
     flugs_nexmark::table::register(&mut registry);
     flugs_tables::register(&mut registry);
     flugs_files::table::register(&mut registry);
+    flugs_socket::table::register(&mut registry);
     flugs_formats::columns::register(&mut registry);
     registry
 }

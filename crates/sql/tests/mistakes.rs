@@ -12,6 +12,7 @@ const SETUP: &str = "
     CREATE VIEW part AS SELECT id, name FROM orders;
     CREATE TABLE typo (a INT) WITH ('connector' = 'memmory');
     CREATE TABLE option_typo (a INT) WITH ('connector' = 'datagen', 'rows-per-secnd' = '1');
+    CREATE TABLE file (a INT) WITH ('connector' = 'filesystem', 'path' = 'none', 'format' = 'csv');
     CREATE DATABASE full_one;
     CREATE TABLE full_one.t (a INT) WITH ('connector' = 'memory')";
 
@@ -100,6 +101,13 @@ const MISTAKES: &[&str] = &[
     "SELECT /*+ NO_SUCH_THING */ id FROM orders",
     "SELECT * FROM orders /*+ OPTION('a' = 'b') */",
     "SELECT * FROM orders /*+ OPTIONS('late' = 'somewhere') */",
+    "SELECT * FROM file /*+ OPTIONS('malformed' = 'somewhere') */",
+    "SELECT * FROM file /*+ OPTIONS('malformed' = 'route:plane') */",
+    "SELECT * FROM file /*+ OPTIONS('malformed' = 'route:part') */",
+    "SELECT * FROM file /*+ OPTIONS('malformed' = 'route:file') */",
+    "SELECT * FROM file /*+ OPTIONS('malformed' = 'route:plain') */",
+    "SELECT * FROM orders /*+ OPTIONS('malformed' = 'skip') */",
+    "CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'path' = 'none', 'format' = 'csv', 'malformed' = 'drop')",
     "SELECT * FROM orders /*+ STATE_TTL('orders' = '1 d') */",
     "SELECT /*+ OPTIONS('a' = 'b') */ id FROM orders",
     "INSERT INTO plain /*+ OPTION('a' = 'b') */ SELECT id, name FROM orders",
@@ -115,6 +123,8 @@ const MISTAKES: &[&str] = &[
 fn every_mistake_is_shown_with_its_place_and_a_mend() {
     let mut registry = Registry::new();
     flugs_tables::register(&mut registry);
+    flugs_files::table::register(&mut registry);
+    flugs_formats::columns::register(&mut registry);
     let mut env = SqlEnvironment::new(registry);
     env.execute_script(SETUP, |_| Ok(())).unwrap();
     let mut shown = String::new();

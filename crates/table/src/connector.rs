@@ -141,8 +141,14 @@ pub trait TableSource: Send + Sync {
     /// Whether it ends.
     fn boundedness(&self) -> Boundedness;
 
+    /// Whether it decodes records with a format, and reports those that cannot be read: then the table has the option
+    /// [`malformed`](crate::OnMalformed).
+    fn reports_malformed(&self) -> bool {
+        false
+    }
+
     /// Whether records that cannot be read are to be skipped and counted (`'json.ignore-parse-errors'`): the source reports
-    /// them all the same, and what the job does with them is to be that.
+    /// them all the same, and what the job does with them is to be that, unless the table's option says otherwise.
     fn skips_malformed(&self) -> bool {
         false
     }

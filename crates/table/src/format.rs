@@ -70,13 +70,15 @@ pub trait FormatFactory: Send + Sync {
 /// A record and where in a chunk of bytes it stands.
 pub type BytesAt<'a> = &'a [u8];
 
-/// A record that cannot be decoded.
+/// A record that cannot be decoded, or not wholly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeFailure {
     /// Which of the records given, counted from 0.
     pub record: usize,
     /// What was wrong, what was expected, and where in the record.
     pub message: String,
+    /// Whether there is a row of it all the same, with NULL for what could not be decoded: then it is counted, and is not malformed.
+    pub has_row: bool,
 }
 
 /// Turns records into columns.

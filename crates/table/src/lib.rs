@@ -8,6 +8,7 @@
 mod connector;
 mod format;
 mod keyed;
+mod malformed;
 mod options;
 mod registry;
 mod select;
@@ -20,6 +21,7 @@ pub use format::{
     BytesAt, DecodeFailure, FormatContext, FormatFactory, RecordDecoder, RecordEncoder, RecordFraming,
 };
 pub use keyed::KeyedRows;
+pub use malformed::OnMalformed;
 pub use options::{OptionKind, OptionSpec, Options, nearest};
 pub use registry::Registry;
 pub use select::{select, select_column};

@@ -429,6 +429,10 @@ impl<T: Record> SourceOutput<T> for Feed<T> {
         }
     }
 
+    fn mended(&mut self, records: usize) {
+        self.malformed.add(records);
+    }
+
     fn status(&mut self, split: &str, status: SplitStatus) {
         self.splits.status(split, status);
     }

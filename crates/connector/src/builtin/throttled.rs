@@ -142,6 +142,10 @@ impl<T> SourceOutput<T> for Counted<'_, T> {
         self.out.malformed(record)
     }
 
+    fn mended(&mut self, records: usize) {
+        self.out.mended(records);
+    }
+
     fn status(&mut self, split: &str, status: SplitStatus) {
         self.out.status(split, status);
     }

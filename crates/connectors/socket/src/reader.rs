@@ -35,6 +35,11 @@ pub(crate) trait DecodeChunk<T>: Send {
         record_bytes_max: usize,
         fail: &mut dyn FnMut(usize, String) -> Result<()>,
     ) -> Result<Vec<T>>;
+
+    /// How many records there were since this was last asked of which there are rows although parts of them could not be read.
+    fn take_mended(&mut self) -> usize {
+        0
+    }
 }
 
 /// Why a record is too long, if it is.
@@ -210,10 +215,14 @@ impl<F: SocketFormat> SocketReader<F> {
             })
         };
         let values = receiving.decoder.decode(&chunk, first..end, self.record_bytes_max, &mut fail)?;
+        let mended = receiving.decoder.take_mended();
         receiving.line += lines(first..end);
         if end < chunk.len() {
             receiving.next = end;
             receiving.chunk = Some(chunk);
+        }
+        if mended > 0 {
+            out.mended(mended);
         }
         if values.is_empty() { Ok(()) } else { out.emit(&self.address, Records::untimed(values)) }
     }

@@ -17,9 +17,9 @@ use flugs_connector::{Boundedness, EnumeratorContext, ReaderContext, Source, Sou
 use flugs_formats::{Chunk, Framing};
 use flugs_sql_types::to_schema;
 use flugs_table::{
-    ChangelogMode, FieldPath, FormatContext, FormatFactory, LookupSource, OptionKind, OptionSpec, Options,
-    RecordDecoder, RecordFraming, Registry, ScanRequest, TableContext, TableFactory, TableScan, TableSink,
-    TableSource,
+    ChangelogMode, DecodeFailure, FieldPath, FormatContext, FormatFactory, LookupSource, OptionKind,
+    OptionSpec, Options, RecordDecoder, RecordFraming, Registry, ScanRequest, TableContext, TableFactory,
+    TableScan, TableSink, TableSource,
 };
 use flugs_types::{Error, Result};
 use std::ops::Range;
@@ -113,6 +113,10 @@ impl TableSource for SocketTable {
         Boundedness::Unbounded
     }
 
+    fn reports_malformed(&self) -> bool {
+        true
+    }
+
     fn skips_malformed(&self) -> bool {
         self.skips_malformed
     }
@@ -187,11 +191,14 @@ impl SocketFormat for Rows {
     }
 
     fn decoder(&self) -> Result<Box<dyn DecodeChunk<ChangeBatch>>> {
-        Ok(Box::new(RowChunks(self.record_decoder()?)))
+        Ok(Box::new(RowChunks { decoder: self.record_decoder()?, mended: 0 }))
     }
 }
 
-struct RowChunks(Box<dyn RecordDecoder>);
+struct RowChunks {
+    decoder: Box<dyn RecordDecoder>,
+    mended: usize,
+}
 
 impl DecodeChunk<ChangeBatch> for RowChunks {
     fn decode(
@@ -211,14 +218,21 @@ impl DecodeChunk<ChangeBatch> for RowChunks {
                 }
             }
         }
-        let (rows, failed) = self.0.decode(&bytes)?;
+        let (rows, failed) = self.decoder.decode(&bytes)?;
         let number = |record: usize| numbers.get(record).copied().unwrap_or(record);
+        let all = failed.len();
+        let failed: Vec<DecodeFailure> = failed.into_iter().filter(|failure| !failure.has_row).collect();
+        self.mended += all - failed.len();
         failures.extend(failed.into_iter().map(|failure| (number(failure.record), failure.message)));
         failures.sort_by_key(|(record, _)| *record);
         for (record, error) in failures {
             fail(record, error)?;
         }
         Ok(if rows.is_empty() { Vec::new() } else { vec![rows] })
+    }
+
+    fn take_mended(&mut self) -> usize {
+        std::mem::take(&mut self.mended)
     }
 }
 

@@ -197,12 +197,12 @@ impl RecordDecoder for Decoder {
             match self.change(bytes) {
                 Ok(()) => {
                     let ignored = self.rows.take_ignored();
-                    failures.extend(ignored.map(|message| DecodeFailure { record, message }));
+                    failures.extend(ignored.map(|message| DecodeFailure { record, message, has_row: true }));
                 }
                 Err(e) => {
                     self.rows.truncate(rows);
                     self.kinds.truncate(rows);
-                    failures.push(DecodeFailure { record, message: e.to_string() });
+                    failures.push(DecodeFailure { record, message: e.to_string(), has_row: false });
                 }
             }
         }

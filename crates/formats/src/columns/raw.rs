@@ -175,7 +175,7 @@ impl RecordDecoder for Decoder {
                 Ok(()) => rows += 1,
                 Err(message) => {
                     self.builders.iter_mut().for_each(|builder| builder.truncate(rows));
-                    failures.push(DecodeFailure { record, message });
+                    failures.push(DecodeFailure { record, message, has_row: false });
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Whether a table's options are those that its connector and its format know.
 
 use crate::error::{PlanResult, lower, semantic};
-use flugs_table::{Options, Registry, TableFactory};
+use flugs_table::{OnMalformed, Options, Registry, TableFactory};
 
 /// What becomes of rows of a table that come too late: said to the planner, not to a connector.
 const LATE: &str = "late";
@@ -29,6 +29,8 @@ pub(crate) fn check(
     let mut own = options.clone();
     own.remove("connector");
     own.remove(LATE);
+    own.remove(OnMalformed::KEY);
+    OnMalformed::of(options).map_err(lower)?;
     let place = format!("table {table}");
     if factory.has_format()
         && let Some(name) = own.remove("format")

@@ -4,7 +4,7 @@ use crate::bind::nodes::WatermarkNode;
 use crate::bind::{Binder, options};
 use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
-use crate::plan::LateRoute;
+use crate::plan::{LateRoute, Malformed};
 use crate::stream::{SOURCE_WATERMARK, ScanSource};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion_common::{Column, DFSchema, Result, TableReference};
@@ -13,7 +13,9 @@ use datafusion_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder, TableSou
 use datafusion_optimizer::simplify_expressions::ExprSimplifier;
 use flugs_connector::Boundedness;
 use flugs_sql_types::to_field;
-use flugs_table::{ChangelogMode, Options, ScanRequest, TableContext, TableFactory, TableScan, TableSource};
+use flugs_table::{
+    ChangelogMode, OnMalformed, Options, ScanRequest, TableContext, TableFactory, TableScan, TableSource,
+};
 use std::sync::Arc;
 
 /// A catalog's table as a table of DataFusion's.
@@ -24,6 +26,8 @@ pub(crate) struct SourceTable {
     pub(crate) options: Options,
     /// What is said of its late rows.
     pub(crate) late: Option<LateRoute>,
+    /// What becomes of records of it that cannot be read.
+    pub(crate) malformed: Malformed,
     /// Physical and metadata columns, in the order of the declaration.
     pub(crate) schema: SchemaRef,
 }
@@ -135,12 +139,23 @@ impl Binder {
         hints: &[(String, String)],
     ) -> PlanResult<LogicalPlan> {
         let options = effective(table, hints);
-        let is_hint = hints.iter().any(|(key, _)| key == "late");
-        let late = self.late_route(table, &options, is_hint)?;
+        let place = |option: &str| match hints.iter().any(|(key, _)| key == option) {
+            true => (self.clone(), true),
+            // Names in a table's own options are looked up where it was declared.
+            false => (self.at(&table.current), false),
+        };
+        let late = late_route(&options, place("late"))?;
         let source = self.source(path, table, &options)?;
-        let schema = base(table);
-        let scanned =
-            SourceTable { path: path.clone(), source, table: Arc::new(table.clone()), options, late, schema };
+        let malformed = malformed(path, table, &options, &source, &place(OnMalformed::KEY).0)?;
+        let scanned = SourceTable {
+            path: path.clone(),
+            source,
+            table: Arc::new(table.clone()),
+            options,
+            late,
+            malformed,
+            schema: base(table),
+        };
         let scan = LogicalPlanBuilder::scan(TableReference::bare(path.name.clone()), Arc::new(scanned), None)
             .and_then(LogicalPlanBuilder::build)
             .map_err(planning)?;
@@ -148,22 +163,12 @@ impl Binder {
         self.with_watermark(path, table, plan)
     }
 
-    /// Where late rows of a table go. Names in its own options are looked up where it was declared.
-    fn late_route(
-        &self,
-        table: &CatalogTable,
-        options: &Options,
-        is_hint: bool,
-    ) -> PlanResult<Option<LateRoute>> {
-        let Some(to) = options::late(options)? else { return Ok(None) };
-        let place = if is_hint { self.clone() } else { self.at(&table.current) };
-        let resolved = |name: &str| {
-            let parts: Vec<String> = name.split('.').map(str::to_owned).collect();
-            let path = place.catalogs.resolve(&parts).map_err(lower)?;
-            place.catalogs.object(&path).map_err(lower)?;
-            Ok(path)
-        };
-        Ok(Some(LateRoute { to: to.map(resolved).transpose()?, is_hint }))
+    /// The table of a name that an option has.
+    fn named_in_option(&self, name: &str) -> PlanResult<ObjectPath> {
+        let parts: Vec<String> = name.split('.').map(str::to_owned).collect();
+        let path = self.catalogs.resolve(&parts).map_err(lower)?;
+        self.catalogs.object(&path).map_err(lower)?;
+        Ok(path)
     }
 
     fn with_computed(
@@ -216,5 +221,44 @@ impl Binder {
         let object = self.catalogs.object(&path).map_err(lower)?;
         let plan = self.object(&path, object, hints)?;
         Ok(PlannedTable { schema: Arc::new(plan.schema().as_arrow().clone()), plan })
+    }
+}
+
+/// Where late rows of a table go: what its options say, or a hint, with names as they are looked up there.
+fn late_route(options: &Options, (place, is_hint): (Binder, bool)) -> PlanResult<Option<LateRoute>> {
+    let Some(to) = options::late(options)? else { return Ok(None) };
+    let to = to.map(|name| place.named_in_option(name)).transpose()?;
+    Ok(Some(LateRoute { to, is_hint }))
+}
+
+/// What becomes of records of a table that cannot be read: what its options say, with names as they are looked up in `place`, or
+/// else its format.
+fn malformed(
+    path: &ObjectPath,
+    table: &CatalogTable,
+    options: &Options,
+    source: &ScanSource,
+    place: &Binder,
+) -> PlanResult<Malformed> {
+    let said = OnMalformed::of(options).map_err(lower)?;
+    // A table that is only declared is not connected.
+    let is_read = !matches!(table.kind, TableKind::Inline(_));
+    if is_read && !source.reports_malformed() && !matches!(said, None | Some(OnMalformed::Fail)) {
+        return Err(semantic(format!(
+            "table '{path}' has no records that a format decodes, so that none of it can be malformed"
+        ))
+        .help("leave 'malformed' out"));
+    }
+    match said {
+        None if source.skips_malformed() => Ok(Malformed::Skip),
+        None | Some(OnMalformed::Fail) => Ok(Malformed::Fail),
+        Some(OnMalformed::Skip) => Ok(Malformed::Skip),
+        Some(OnMalformed::Route(name)) => match place.named_in_option(&name)? {
+            to if to == *path => Err(semantic(format!(
+                "malformed records of '{path}' cannot go to the table that they are of"
+            ))
+            .help("name another table: 'malformed' = 'route:TABLE'")),
+            to => Ok(Malformed::Route(to)),
+        },
     }
 }

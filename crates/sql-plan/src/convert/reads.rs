@@ -5,7 +5,7 @@
 
 use crate::convert::predicate::{either, offers};
 use crate::convert::{equalities, with_known};
-use crate::plan::{Node, NodeId, Op, Plan, PlanField, ScanOp, columns_of};
+use crate::plan::{Malformed, Node, NodeId, Op, Plan, PlanField, ScanOp, columns_of};
 use datafusion_common::Column;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_expr::Expr;
@@ -72,11 +72,11 @@ impl<'p> Reads<'p> {
 
     fn add(&mut self, id: NodeId, scan: &ScanOp, read: Read<'p>) {
         let mut applied: Vec<String> =
-            read.offered.iter().filter(|p| scan.source.applies(p)).map(|p| format!("{p:?}")).collect();
+            read.offered.iter().filter(|p| applies(scan, p)).map(|p| format!("{p:?}")).collect();
         applied.sort_unstable();
         let key = format!(
-            "{} {} {:?} {applied:?} {:?} {:?} {:?}",
-            scan.table, scan.identity, scan.limit, read.watermark, read.rowtime, scan.late
+            "{} {} {:?} {applied:?} {:?} {:?} {:?} {:?}",
+            scan.table, scan.identity, scan.limit, read.watermark, read.rowtime, scan.late, scan.malformed
         );
         let group = match self.groups.iter().position(|(other, _)| *other == key) {
             Some(at) => at,
@@ -91,14 +91,45 @@ impl<'p> Reads<'p> {
         }
     }
 
+    /// Two scans of a table that routes its malformed records would write each of them twice.
+    fn check_routed(&self) -> Result<()> {
+        let mut routed: Vec<&ScanOp> = Vec::new();
+        for (_, group) in &self.groups {
+            let Some(Op::Scan(scan)) = group.reads.first().map(|(_, read)| &read.scan.op) else { continue };
+            let again = |other: &&ScanOp| {
+                (&other.table, &other.identity, &other.malformed)
+                    == (&scan.table, &scan.identity, &scan.malformed)
+            };
+            if matches!(scan.malformed, Malformed::Route(_)) {
+                if routed.iter().any(again) {
+                    return Err(Error::job(format!(
+                        "table '{}' is read twice, with different options of its late rows, and its malformed records would \
+                         be written twice",
+                        scan.table
+                    ))
+                    .mend("say the same of both with OPTIONS('late' = '...')"));
+                }
+                routed.push(scan);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the scans.
     pub(super) fn place(self, plan: &mut Plan) -> Result<Vec<Placed>> {
+        self.check_routed()?;
         let mut placed = Vec::new();
         for (_, group) in self.groups {
             group.place(plan, &mut placed)?;
         }
         Ok(placed)
     }
+}
+
+/// Whether rows that do not pass are left out by the source for good. What routes its malformed records is read once, whatever each
+/// reader leaves out.
+fn applies(scan: &ScanOp, predicate: &Predicate) -> bool {
+    !matches!(scan.malformed, Malformed::Route(_)) && scan.source.applies(predicate)
 }
 
 fn read<'p>(
@@ -115,7 +146,7 @@ fn read<'p>(
     for conjunct in filter.map(split_conjunction).unwrap_or_default() {
         let offered = if grows { offers(conjunct, below, width) } else { Vec::new() };
         match &offered[..] {
-            [predicate] if scan.source.applies(predicate) => applied.push(conjunct.clone()),
+            [predicate] if applies(scan, predicate) => applied.push(conjunct.clone()),
             _ => kept.push(conjunct.clone()),
         }
     }

@@ -9,7 +9,7 @@ use crate::plan::{NodeId, Op, Plan, PlanField, ScanOp, column_index, columns_of,
 use datafusion_expr::Expr;
 use datafusion_expr::logical_plan::TableScan;
 use flugs_sql_types::{TimeKind, to_schema};
-use flugs_table::{ChangelogMode, FieldPath, Options};
+use flugs_table::{ChangelogMode, FieldPath, OnMalformed, Options};
 use flugs_types::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -70,6 +70,7 @@ impl Converter<'_> {
                 table.table.physical().columns.iter().map(|c| (c.name.as_str(), &c.sql_type)),
             ),
             late: table.late.clone(),
+            malformed: table.malformed.clone(),
         };
         if mode == ChangelogMode::Upsert && table.table.primary_key.is_empty() {
             return Err(semantic(format!("table '{}' gives changes by key, and has none", table.path))
@@ -113,7 +114,8 @@ impl Converter<'_> {
 
 /// Tells tables of one name apart by what was said of them, but for what says only how they are read.
 pub(super) fn identity(options: &Options) -> String {
-    let is_how = |key: &str| matches!(key, "scan.parallelism" | "sink.parallelism" | "late");
+    let is_how =
+        |key: &str| matches!(key, "scan.parallelism" | "sink.parallelism" | "late" | OnMalformed::KEY);
     let what = options.iter().filter(|(key, _)| !is_how(key));
     what.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }

@@ -5,7 +5,7 @@ use crate::bind::hints::hint_of;
 use crate::bind::nodes::{HintedNode, TemporalJoinNode, time_of_call};
 use crate::convert::{Converter, concatenated, localized, unique};
 use crate::error::{PlanResult, lower, planning, semantic, unsupported};
-use crate::plan::{JoinKind, LookupSpec, NodeId, Op, PlanField};
+use crate::plan::{JoinKind, LookupSpec, Malformed, NodeId, Op, PlanField};
 use arrow::datatypes::DataType;
 use datafusion_common::{Column, DFSchema};
 use datafusion_expr::logical_plan::TableScan;
@@ -109,6 +109,12 @@ impl Converter<'_> {
             registry: &self.binder.registry,
         };
         let Ok(source) = factory.lookup(context, &keys) else { return Ok(None) };
+        if let Malformed::Route(_) = table.malformed {
+            return Err(semantic(format!(
+                "rows of '{name}' are looked up, and malformed records cannot be routed then"
+            ))
+            .help("have them skipped: OPTIONS('malformed' = 'skip') behind the table"));
+        }
         let schema = to_schema(physical.columns.iter().map(|c| (c.name.as_str(), &c.sql_type)));
         let right_fields: Vec<PlanField> =
             schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();

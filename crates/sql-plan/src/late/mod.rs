@@ -3,7 +3,7 @@
 mod carry;
 
 use crate::bind::is_written;
-use crate::catalog::{CatalogObject, ObjectPath};
+use crate::catalog::ObjectPath;
 use crate::convert::sink::{SinkColumn, Target};
 use crate::error::{PlanResult, lower, semantic};
 use crate::plan::{LateRoute, Node, NodeId, Op, Plan, ScanOp};
@@ -61,11 +61,7 @@ fn with_late_rows(
     mut inputs: Vec<NodeId>,
     path: &ObjectPath,
 ) -> PlanResult<(NodeId, NodeId)> {
-    let object = planner.catalogs().object(path).map_err(lower)?.clone();
-    let CatalogObject::Table(table) = object.as_ref() else {
-        return Err(semantic(format!("late rows cannot be written to '{path}', which is a view"))
-            .help("name a table that the view reads"));
-    };
+    let table = planner.table_beside(path, "late rows")?;
     let written: Vec<_> = table.columns.iter().filter(|c| is_written(&c.kind)).collect();
     let names: Vec<&str> = written.iter().map(|c| c.name.as_str()).collect();
     let before = inputs[0];
@@ -84,7 +80,7 @@ fn with_late_rows(
     let columns = names.iter().map(|name| place(name).map_or(SinkColumn::Null, SinkColumn::Query)).collect();
     let late = plan.add(Op::LateRows, vec![op], fields);
     let options = table.options.clone();
-    let target = Target { path, table, options, overwrite: false, columns };
+    let target = Target { path, table: &table, options, overwrite: false, columns };
     let sink = planner.converter(plan).write(late, &target)?;
     Ok((carry::only(plan, op, &node.fields), sink))
 }

@@ -2,8 +2,10 @@
 
 use crate::lower::{Lowering, Origin};
 use crate::plan::Node;
+use flugs_batch::Data;
 use flugs_graph::{Edge, NodeId as GraphId, Partitioning};
 use flugs_sql_ops::edge::{ChangeEdge, RowsEdge};
+use flugs_task::{RebalanceRoute, RecordEdge};
 use flugs_types::Result;
 use std::sync::Arc;
 
@@ -59,5 +61,12 @@ impl Lowering<'_> {
     pub(super) fn connect_rows(&mut self, from: GraphId, output: u16, to: GraphId) {
         let edge = Edge { from, output, to, input: 0, partitioning: Partitioning::Forward };
         self.builder.edge(edge, Arc::new(RowsEdge));
+    }
+
+    /// Connects records of another type.
+    pub(super) fn connect_records<T: Data>(&mut self, from: GraphId, output: u16, to: GraphId) {
+        let edge = Edge { from, output, to, input: 0, partitioning: Partitioning::Forward };
+        let edge_of = RecordEdge::<T>::new(|sender| Box::new(RebalanceRoute::new(sender)));
+        self.builder.edge(edge, Arc::new(edge_of));
     }
 }

@@ -61,8 +61,8 @@ pub fn lower_into(
     uids: &mut Uids,
 ) -> Result<Vec<GraphId>> {
     let options = crate::bind::options(&config.time_zone);
-    let (origins, streams) = (HashMap::new(), Vec::new());
-    let mut lowering = Lowering { plan, config, options, builder, origins, uids, streams };
+    let (origins, dead_letters, streams) = (HashMap::new(), HashMap::new(), Vec::new());
+    let mut lowering = Lowering { plan, config, options, builder, origins, dead_letters, uids, streams };
     for id in plan.reachable() {
         let origins = lowering.add(id)?;
         lowering.origins.insert(id, origins);
@@ -86,6 +86,8 @@ pub(crate) struct Lowering<'a> {
     builder: &'a mut dyn JobBuilder,
     /// More than one after a union.
     origins: HashMap<NodeId, Vec<Origin>>,
+    /// Where the records of a scan come out that cannot be read.
+    dead_letters: HashMap<NodeId, Origin>,
     uids: &'a mut Uids,
     /// The operators that end in streams of the program.
     streams: Vec<GraphId>,
@@ -96,11 +98,12 @@ impl Lowering<'_> {
         let plan = self.plan;
         let node = plan.node(id);
         match &node.op {
-            Op::Scan(scan) => self.scan(node, scan),
+            Op::Scan(scan) => self.scan(id, scan),
             Op::Values(rows) => self.values(node, rows),
             Op::Sink(sink) => self.sink(node, sink),
             Op::LateRows => self.late_rows(node),
             Op::AsyncCalc { calls } => self.async_calls(node, calls),
+            Op::Malformed => self.malformed(node),
             Op::Union => Ok(node.inputs.iter().flat_map(|i| self.origins[i].clone()).collect()),
             Op::Join { .. }
             | Op::IntervalJoin { .. }

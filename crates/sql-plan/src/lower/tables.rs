@@ -2,7 +2,7 @@
 
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
-use crate::plan::{Node, PlanField, ScanOp, SinkOp};
+use crate::plan::{Malformed, Node, NodeId, Op, PlanField, ScanOp, SinkOp};
 use crate::stream::{ScanSource, SinkTarget};
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
@@ -13,14 +13,15 @@ use flugs_connector::{
     CollectionSource, Committable, Delivery, EnumeratorContext, ReaderContext, Sink, SinkWriter, Source,
     SourceReader, SplitEnumerator, WriterContext,
 };
-use flugs_graph::NodeKind;
+use flugs_graph::{NodeId as GraphId, NodeKind};
 use flugs_sql_ops::bridge::{
     Rebatch, RowtimeCheck, RowtimeSpec, Unbatch, WatermarkFaults, watermark_strategy,
 };
 use flugs_sql_ops::calc::{Calc, CalcSpec};
 use flugs_sql_ops::changelog::DropUpdateBefore;
+use flugs_sql_ops::malformed::MalformedRows;
 use flugs_table::{ChangelogMode, ScanRequest};
-use flugs_task::{OnMalformed, OneInput, SinkOperator, SourceNode, WatermarkStrategy};
+use flugs_task::{DeadLetter, OnMalformed, OneInput, SinkOperator, SourceNode, WatermarkStrategy};
 use flugs_types::{Result, hash_bytes};
 use std::sync::Arc;
 
@@ -81,7 +82,8 @@ fn source_uid(scan: &ScanOp) -> String {
 }
 
 impl Lowering<'_> {
-    pub(super) fn scan(&mut self, node: &Node, scan: &ScanOp) -> Result<Vec<Origin>> {
+    pub(super) fn scan(&mut self, id: NodeId, scan: &ScanOp) -> Result<Vec<Origin>> {
+        let node = self.plan.node(id);
         let ordered = (scan.watermark.is_some() && !self.plan.batch) || !node.changes.is_append();
         let request = ScanRequest {
             columns: scan.columns.clone(),
@@ -105,12 +107,14 @@ impl Lowering<'_> {
             _ => WatermarkStrategy::none(),
         };
         let uid = source_uid(scan);
-        let on_malformed = match table.skips_malformed() {
-            true => OnMalformed::Skip,
-            false => OnMalformed::Fail,
+        let on_malformed = match &scan.malformed {
+            Malformed::Fail => OnMalformed::Fail,
+            Malformed::Skip => OnMalformed::Skip,
+            Malformed::Route(_) => OnMalformed::Route,
         };
         let factory = Arc::new(SourceNode::new(source, strategy, on_malformed));
-        let mut origin = self.source(&scan.table, &uid, parallelism, factory)?;
+        let (source, mut origin) = self.source(&scan.table, &uid, parallelism, factory);
+        self.dead_letters.insert(id, Origin { node: source, output: 1, parallelism });
         let rowtime = scan.rowtime.as_ref().and_then(|e| crate::plan::column_index(e, &node.fields));
         if let Some(column) = rowtime {
             let spec = RowtimeSpec { column, schema: node.schema(), faults };
@@ -124,20 +128,21 @@ impl Lowering<'_> {
         Ok(vec![origin])
     }
 
+    /// A source, and where its rows come out.
     fn source(
         &mut self,
         name: &str,
         uid: &str,
         parallelism: u32,
         factory: Arc<SourceNode<AnySource>>,
-    ) -> Result<Origin> {
+    ) -> (GraphId, Origin) {
         let source = self.graph_node(name, NodeKind::Source, uid, parallelism, true);
         let source = self.builder.node(source, factory);
         let unbatch =
             self.graph_node("Unbatch", NodeKind::Operator, &format!("{uid}:rows"), parallelism, false);
         let unbatch = self.builder.node(unbatch, Arc::new(OneInput::new(Unbatch::new)));
         self.connect_rows(source, 0, unbatch);
-        Ok(Origin { node: unbatch, output: 0, parallelism })
+        (source, Origin { node: unbatch, output: 0, parallelism })
     }
 
     pub(super) fn values(&mut self, node: &Node, rows: &RecordBatch) -> Result<Vec<Origin>> {
@@ -151,7 +156,7 @@ impl Lowering<'_> {
         let source = CollectionSource::new([ChangeBatch::inserts(rows)]);
         let source = Arc::new(AnySource(Box::new(source)));
         let factory = Arc::new(SourceNode::new(source, WatermarkStrategy::none(), OnMalformed::Fail));
-        Ok(vec![self.source("Values", &format!("values:{}", node.digest), 1, factory)?])
+        Ok(vec![self.source("Values", &format!("values:{}", node.digest), 1, factory).1])
     }
 
     /// The rows under the names of the table's columns.
@@ -193,6 +198,22 @@ impl Lowering<'_> {
             origins.push(Origin { node: unbatch, output: 0, parallelism: origin.parallelism });
         }
         Ok(origins)
+    }
+
+    /// The records of a scan that cannot be read.
+    pub(super) fn malformed(&mut self, node: &Node) -> Result<Vec<Origin>> {
+        let scan = node.inputs[0];
+        let (Op::Scan(op), Some(letters)) = (&self.plan.node(scan).op, self.dead_letters.get(&scan)) else {
+            return Err(flugs_types::Error::bug("malformed records of what is no scan"));
+        };
+        let letters = *letters;
+        let (table, schema) = (Arc::<str>::from(op.table.as_str()), node.schema());
+        let uid = format!("malformed:{}", source_uid(op));
+        let rows = self.graph_node(node.op.name(), NodeKind::Operator, &uid, letters.parallelism, false);
+        let factory = OneInput::new(move || MalformedRows::new(table.clone(), schema.clone()));
+        let rows = self.builder.node(rows, Arc::new(factory));
+        self.connect_records::<DeadLetter>(letters.node, letters.output, rows);
+        Ok(vec![Origin { node: rows, output: 0, parallelism: letters.parallelism }])
     }
 
     pub(super) fn sink(&mut self, node: &Node, sink: &SinkOp) -> Result<Vec<Origin>> {

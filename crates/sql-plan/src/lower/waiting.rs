@@ -5,12 +5,12 @@ use crate::lower::{Lowering, Origin};
 use crate::plan::{AsyncCall, Node, PlanField};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
-use flugs_graph::{Edge, NodeId as GraphId, NodeKind, Partitioning};
+use flugs_graph::NodeKind;
 use flugs_operators::{AsyncFunction, AsyncOperator};
 use flugs_sql_functions::table::AsyncScalar;
 use flugs_sql_ops::ask::{AnsweredRow, AskedRow, FromAnswered, ToAsked};
 use flugs_sql_ops::row::{RowBytes, RowCodec};
-use flugs_task::{OneInput, RebalanceRoute, RecordEdge};
+use flugs_task::OneInput;
 use flugs_types::{Error, Result};
 use futures::future::{BoxFuture, FutureExt, try_join_all};
 use std::sync::Arc;
@@ -85,20 +85,14 @@ impl Lowering<'_> {
         let calling = OneInput::new(move || AsyncOperator::new(calls.clone(), options.clone()));
         let calling_node = self.graph_node(node.op.name(), NodeKind::Operator, uid, parallelism, true);
         let calling = self.builder.node(calling_node, Arc::new(calling));
-        self.connect_records::<AskedRow>(asked, calling);
+        self.connect_records::<AskedRow>(asked, 0, calling);
         let schema = node.schema();
         let answered =
             OneInput::new(move || FromAnswered::new(rows.clone(), answers.clone(), schema.clone()));
         let answered_node =
             self.graph_node("FromRows", NodeKind::Operator, &format!("{uid}:columns"), parallelism, false);
         let answered = self.builder.node(answered_node, Arc::new(answered));
-        self.connect_records::<AnsweredRow>(calling, answered);
+        self.connect_records::<AnsweredRow>(calling, 0, answered);
         Ok(vec![Origin { node: answered, output: 0, parallelism }])
-    }
-
-    fn connect_records<T: flugs_batch::Data>(&mut self, from: GraphId, to: GraphId) {
-        let edge = Edge { from, output: 0, to, input: 0, partitioning: Partitioning::Forward };
-        self.builder
-            .edge(edge, Arc::new(RecordEdge::<T>::new(|sender| Box::new(RebalanceRoute::new(sender)))));
     }
 }

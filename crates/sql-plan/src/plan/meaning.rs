@@ -233,10 +233,14 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
         }
         Op::Calc { filter, exprs } => return calc(of(0), filter.as_ref(), exprs),
         Op::Union => return union(inputs, fields.len()),
-        Op::LateRows => {
+        Op::LateRows | Op::Malformed => {
             let rows = of(0).digest.clone();
+            let which = if matches!(op, Op::LateRows) { "late" } else { "malformed" };
             let columns = (0..fields.len()).map(|at| named(&at.to_string())).collect();
-            return Described { digest: rows.clone(), meaning: Meaning::of(format!("late {rows}"), columns) };
+            return Described {
+                digest: rows.clone(),
+                meaning: Meaning::of(format!("{which} {rows}"), columns),
+            };
         }
         Op::DropUpdateBefore | Op::Fold => {
             let meaning = of(0).meaning.clone();

@@ -16,8 +16,8 @@ pub(crate) use meaning::call_digest;
 pub use node::{Changes, Node, NodeId, PlanField, WindowRole};
 pub use op::Op;
 pub use spec::{
-    AggregateCall, CallDigest, CorrelateFn, Emit, JoinKind, LateRoute, LookupSpec, OverCall, RankFunction,
-    ScanOp, SinkOp, SortKey, WindowSpec,
+    AggregateCall, CallDigest, CorrelateFn, Emit, JoinKind, LateRoute, LookupSpec, Malformed, OverCall,
+    RankFunction, ScanOp, SinkOp, SortKey, WindowSpec,
 };
 pub use waiting::{AsyncCall, WaitingFunction};
 

@@ -207,6 +207,8 @@ pub enum Op {
     DropUpdateBefore,
     /// The rows of its input that came too late for the input's operator: the columns of that operator's input.
     LateRows,
+    /// The records of its input, a scan, that could not be read.
+    Malformed,
     /// The table that a changelog has made when it has ended. Of batch mode.
     Fold,
     /// Keeps for each key of a sink the rows that came under it, and gives the newest.
@@ -257,6 +259,7 @@ impl Op {
             Op::Materialize { .. } => "SinkMaterialize",
             Op::Fold => "Fold",
             Op::LateRows => "LateRows",
+            Op::Malformed => "MalformedRecords",
             Op::Sink(_) => "Sink",
         }
     }
@@ -290,7 +293,7 @@ impl Op {
     /// What is said of it that changes neither what it computes nor what its state means.
     pub(crate) fn said(&self) -> String {
         match self {
-            Op::Scan(scan) => format!("{:?}", scan.late),
+            Op::Scan(scan) => format!("{:?} {:?}", scan.late, scan.malformed),
             Op::Aggregate { ttl, .. } => format!("{ttl:?}"),
             Op::Join { ttl, .. } => format!("{ttl:?}"),
             Op::LookupJoin { shuffle, .. } => shuffle.to_string(),
@@ -319,7 +322,7 @@ impl Op {
                 format!("{name} [{exprs}]{}", filter.as_ref().map(|e| format!(" if {e}")).unwrap_or_default())
             }
             Op::AsyncCalc { calls } => format!("{name} {}", digests(calls)),
-            Op::Union | Op::DropUpdateBefore | Op::Fold | Op::LateRows => name.to_owned(),
+            Op::Union | Op::DropUpdateBefore | Op::Fold | Op::LateRows | Op::Malformed => name.to_owned(),
             Op::Expand { nulls, ids } => format!("{name} {nulls:?} {ids:?}"),
             Op::Aggregate { keys, calls, .. } => format!("{name} {keys:?} {}", digests(calls)),
             Op::WindowAssign { window, partition } => format!("{name} {window:?} {partition:?}"),

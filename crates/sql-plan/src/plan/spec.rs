@@ -134,6 +134,19 @@ pub struct ScanOp {
     pub physical: SchemaRef,
     /// Where rows of it go that come too late, where that is said of the table.
     pub late: Option<LateRoute>,
+    /// What becomes of records of it that cannot be read.
+    pub malformed: Malformed,
+}
+
+/// What becomes of records of a table that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Malformed {
+    /// The first one fails the job.
+    Fail,
+    /// They are counted and skipped.
+    Skip,
+    /// They are counted and written to this table.
+    Route(ObjectPath),
 }
 
 /// What becomes of late rows of a table.

@@ -32,6 +32,11 @@ pub(crate) trait DecodeChunk<T>: Send {
         options: &ReadOptions,
         fail: &mut dyn FnMut(usize, String) -> Result<()>,
     ) -> Result<Vec<T>>;
+
+    /// How many records there were since this was last asked of which there are rows although parts of them could not be read.
+    fn take_mended(&mut self) -> usize {
+        0
+    }
 }
 
 impl ReadOptions {
@@ -242,10 +247,14 @@ impl<T: Record> Current<T> {
             })
         };
         let values = decoder.decode(&chunk, first..end, options, &mut fail)?;
+        let mended = decoder.take_mended();
         move_to(&mut self.split, end);
         self.next = end;
         if end < chunk.len() {
             self.chunk = Some(chunk);
+        }
+        if mended > 0 {
+            out.mended(mended);
         }
         if values.is_empty() { Ok(()) } else { out.emit(&self.id, Records::untimed(values)) }
     }

@@ -1,7 +1,7 @@
 //! The connectors: options and columns are checked, then tables are made.
 
 use super::lookup::FileLookup;
-use super::options::{FileOptions, OPTIONS, WriteOptions};
+use super::options::{FileOptions, OPTIONS, READ_OPTIONS, WriteOptions};
 use super::partitions::Partitions;
 use super::sink::FileTableSink;
 use super::source::FileTable;
@@ -135,7 +135,7 @@ impl TableFactory for SideInputTables {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        OPTIONS
+        READ_OPTIONS
     }
 
     fn source(&self, table: TableContext<'_>) -> Result<Box<dyn TableSource>> {

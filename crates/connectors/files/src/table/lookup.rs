@@ -8,7 +8,7 @@ use crate::{Compression, failure};
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use flugs_formats::{Chunk, Cutter};
-use flugs_table::{KeyedRows, LookupSource, RecordDecoder};
+use flugs_table::{KeyedRows, LookupSource, OnMalformed, RecordDecoder};
 use flugs_types::{Clock, Error, Result, SystemClock};
 use std::fs::File;
 use std::io::Read;
@@ -90,11 +90,16 @@ fn read_records(
     let mut input = Compression::Auto.of(path).read(file, at)?;
     let mut cutter = Cutter::new(framing(&rows)?, RECORD_BYTES_MAX, 0);
     let mut decoder = rows.record_decoder()?;
+    let skips = match OnMalformed::of(&table.options)? {
+        None => decoder.ignores_failures(),
+        Some(OnMalformed::Fail) => false,
+        Some(OnMalformed::Skip | OnMalformed::Route(_)) => true,
+    };
     loop {
         let read = (&mut input).take(READ_BYTES).read_to_end(cutter.buffer()).map_err(failed)?;
         let chunk = if read == 0 { cutter.finish() } else { cutter.cut() };
         if let Some(chunk) = chunk {
-            let decoded = decode(&mut *decoder, &chunk, path)?;
+            let decoded = decode(&mut *decoder, &chunk, path, skips)?;
             to.push(layout.complete(&decoded, &constants)?);
         }
         if read == 0 {
@@ -103,8 +108,8 @@ fn read_records(
     }
 }
 
-/// All rows of a chunk. What cannot be read fails, unless the format passes it over.
-fn decode(decoder: &mut dyn RecordDecoder, chunk: &Chunk, path: &str) -> Result<RecordBatch> {
+/// All rows of a chunk. What cannot be read fails, unless it is to be skipped.
+fn decode(decoder: &mut dyn RecordDecoder, chunk: &Chunk, path: &str, skips: bool) -> Result<RecordBatch> {
     let mut records: Vec<&[u8]> = (0..chunk.len()).map(|i| chunk.record(i)).collect();
     if chunk.offset(0) == 0
         && let Some(first) = records.first_mut()
@@ -112,8 +117,8 @@ fn decode(decoder: &mut dyn RecordDecoder, chunk: &Chunk, path: &str) -> Result<
         *first = first.strip_prefix(BOM).unwrap_or(first);
     }
     let (rows, failures) = decoder.decode(&records)?;
-    match failures.first() {
-        Some(failure) if !decoder.ignores_failures() => {
+    match failures.iter().find(|failure| !failure.has_row) {
+        Some(failure) if !skips => {
             let offset = chunk.offset(failure.record);
             Err(Error::data(failure.message.clone()).at(format!("{path}, byte {offset}")))
         }

@@ -23,6 +23,8 @@
 //! | `auto-compaction` | `false` | `true` is refused |
 //! | `lookup.full-cache.periodic-reload.interval` | none | how often a table that rows are looked up in is read again; also `lookup.cache.ttl` |
 //!
+//! `side-input` has those of reading alone.
+//!
 //! Partitioned tables (`PARTITIONED BY (dt, hm)`) stand in folders `dt=2013-01-01/hm=10%3A00`, whose names give the columns; files of
 //! partitions that a query's conditions leave out are not opened. Metadata columns are `file.path`, `file.name`, `file.size` and
 //! `file.modification-time`. `.gz` and `.zst` files are decompressed.

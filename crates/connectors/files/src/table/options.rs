@@ -16,21 +16,43 @@ const fn spec(
     OptionSpec { key, kind, default, doc }
 }
 
+const PATH: OptionSpec = spec("path", OptionKind::String, None, "a file, a folder or a pattern");
+const MONITOR_INTERVAL: OptionSpec =
+    spec("source.monitor-interval", OptionKind::Duration, None, "how often to look for new files");
+const REGEX_PATTERN: OptionSpec = spec(
+    "source.path.regex-pattern",
+    OptionKind::String,
+    None,
+    "only files whose whole path matches are read",
+);
+const DEFAULT_NAME: OptionSpec = spec(
+    "partition.default-name",
+    OptionKind::String,
+    Some("__DEFAULT_PARTITION__"),
+    "the folder name of NULL",
+);
+const RELOAD_INTERVAL: OptionSpec = spec(
+    "lookup.full-cache.periodic-reload.interval",
+    OptionKind::Duration,
+    None,
+    "how often a table that rows are looked up in is read again",
+);
+const CACHE_TTL: OptionSpec = spec(
+    "lookup.cache.ttl",
+    OptionKind::Duration,
+    None,
+    "the same as lookup.full-cache.periodic-reload.interval",
+);
+
+/// Those of tables that are read alone.
+pub(super) const READ_OPTIONS: &[OptionSpec] =
+    &[PATH, MONITOR_INTERVAL, REGEX_PATTERN, DEFAULT_NAME, RELOAD_INTERVAL, CACHE_TTL];
+
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    spec("path", OptionKind::String, None, "a file, a folder or a pattern"),
-    spec("source.monitor-interval", OptionKind::Duration, None, "how often to look for new files"),
-    spec(
-        "source.path.regex-pattern",
-        OptionKind::String,
-        None,
-        "only files whose whole path matches are read",
-    ),
-    spec(
-        "partition.default-name",
-        OptionKind::String,
-        Some("__DEFAULT_PARTITION__"),
-        "the folder name of NULL",
-    ),
+    PATH,
+    MONITOR_INTERVAL,
+    REGEX_PATTERN,
+    DEFAULT_NAME,
     spec("sink.rolling-policy.file-size", OptionKind::Memory, Some("128mb"), "a file ends at this size"),
     spec(
         "sink.rolling-policy.rollover-interval",
@@ -85,18 +107,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         "how the time in a partition's name is written",
     ),
     spec("auto-compaction", OptionKind::Boolean, Some("false"), "refused where it is true"),
-    spec(
-        "lookup.full-cache.periodic-reload.interval",
-        OptionKind::Duration,
-        None,
-        "how often a table that rows are looked up in is read again",
-    ),
-    spec(
-        "lookup.cache.ttl",
-        OptionKind::Duration,
-        None,
-        "the same as lookup.full-cache.periodic-reload.interval",
-    ),
+    RELOAD_INTERVAL,
+    CACHE_TTL,
 ];
 
 /// What the options say, but for those of writing.

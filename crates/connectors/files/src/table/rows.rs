@@ -7,7 +7,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use flugs_batch::{Batch, ChangeBatch};
 use flugs_formats::Chunk;
-use flugs_table::{FormatContext, FormatFactory, Options, RecordDecoder};
+use flugs_table::{DecodeFailure, FormatContext, FormatFactory, Options, RecordDecoder};
 use flugs_types::Result;
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +43,7 @@ impl FileFormat for RowFormat {
             decoder: self.record_decoder()?,
             layout: self.layout.clone(),
             constants: self.layout.constants(&opened.facts)?,
+            mended: 0,
         }))
     }
 }
@@ -51,6 +52,7 @@ struct RowChunks {
     decoder: Box<dyn RecordDecoder>,
     layout: Arc<Layout>,
     constants: Vec<Option<ArrayRef>>,
+    mended: usize,
 }
 
 impl DecodeChunk<ChangeBatch> for RowChunks {
@@ -82,6 +84,9 @@ impl DecodeChunk<ChangeBatch> for RowChunks {
         }
         let (rows, failed) = self.decoder.decode(&bytes)?;
         let number = |record: usize| numbers.get(record).copied().unwrap_or(first + record);
+        let all = failed.len();
+        let failed: Vec<DecodeFailure> = failed.into_iter().filter(|failure| !failure.has_row).collect();
+        self.mended += all - failed.len();
         failures.extend(failed.into_iter().map(|failure| (number(failure.record), failure.message)));
         failures.sort_by_key(|(record, _)| *record);
         for (record, error) in failures {
@@ -92,5 +97,9 @@ impl DecodeChunk<ChangeBatch> for RowChunks {
         }
         let complete = self.layout.complete(rows.rows(), &self.constants)?;
         Ok(vec![rows.with_rows(complete)?])
+    }
+
+    fn take_mended(&mut self) -> usize {
+        std::mem::take(&mut self.mended)
     }
 }

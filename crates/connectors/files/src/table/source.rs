@@ -94,6 +94,10 @@ impl TableSource for FileTable {
         if self.table.files.watch.is_some() { Boundedness::Unbounded } else { Boundedness::Bounded }
     }
 
+    fn reports_malformed(&self) -> bool {
+        self.table.contents.format().is_some()
+    }
+
     fn skips_malformed(&self) -> bool {
         self.skips_malformed
     }

@@ -162,11 +162,11 @@ impl RecordDecoder for CsvRecords {
             match text.and_then(|text| self.add(text)) {
                 Ok(ignored) => {
                     self.rows += 1;
-                    failures.extend(ignored.map(|message| DecodeFailure { record, message }));
+                    failures.extend(ignored.map(|message| DecodeFailure { record, message, has_row: true }));
                 }
                 Err(message) => {
                     self.builders.iter_mut().for_each(|builder| builder.truncate(self.rows));
-                    failures.push(DecodeFailure { record, message });
+                    failures.push(DecodeFailure { record, message, has_row: false });
                 }
             }
         }

@@ -384,11 +384,11 @@ impl RecordDecoder for JsonRecords {
             match added {
                 Ok(()) => {
                     let ignored = self.0.take_ignored();
-                    failures.extend(ignored.map(|message| DecodeFailure { record, message }));
+                    failures.extend(ignored.map(|message| DecodeFailure { record, message, has_row: true }));
                 }
                 Err(e) => {
                     self.0.truncate(rows);
-                    failures.push(DecodeFailure { record, message: e.to_string() });
+                    failures.push(DecodeFailure { record, message: e.to_string(), has_row: false });
                 }
             }
         }

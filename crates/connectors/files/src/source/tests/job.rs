@@ -32,6 +32,7 @@ impl Background for Threads {
 pub(crate) struct Collected<T> {
     pub(crate) rows: Vec<T>,
     pub(crate) malformed: Vec<Malformed>,
+    pub(crate) mended: usize,
     pub(crate) finished: Vec<String>,
 }
 
@@ -45,6 +46,10 @@ impl<T> SourceOutput<T> for Collected<T> {
     fn malformed(&mut self, record: Malformed) -> Result<()> {
         self.malformed.push(record);
         Ok(())
+    }
+
+    fn mended(&mut self, records: usize) {
+        self.mended += records;
     }
 
     fn status(&mut self, _split: &str, _status: SplitStatus) {}
@@ -113,7 +118,7 @@ impl<T: flugs_batch::Record> Job<T> {
             readers,
             asking: BTreeSet::new(),
             assigned: BTreeSet::new(),
-            out: Collected { rows: Vec::new(), malformed: Vec::new(), finished: Vec::new() },
+            out: Collected { rows: Vec::new(), malformed: Vec::new(), mended: 0, finished: Vec::new() },
             holds_watermark: true,
             wake_at: None,
             now: Timestamp::EPOCH,
