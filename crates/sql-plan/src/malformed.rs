@@ -33,7 +33,7 @@ pub(crate) fn route(planner: &Planner, plan: &mut Plan) -> PlanResult<()> {
         }
     }
     for (path, scans) in routes {
-        let table = planner.table_beside(&path, "malformed records")?;
+        let table = planner.binder().table_beside(&path, "malformed records")?;
         let columns = columns_of(&path, &table)?;
         let rows: Vec<NodeId> =
             scans.into_iter().map(|scan| plan.add(Op::Malformed, vec![scan], fields())).collect();
@@ -60,7 +60,7 @@ fn fields() -> Vec<PlanField> {
 }
 
 /// What each written column of the table takes, by its name.
-fn columns_of(path: &ObjectPath, table: &CatalogTable) -> PlanResult<Vec<SinkColumn>> {
+pub(crate) fn columns_of(path: &ObjectPath, table: &CatalogTable) -> PlanResult<Vec<SinkColumn>> {
     let written = table.columns.iter().filter(|c| is_written(&c.kind));
     let columns: Vec<SinkColumn> = written.map(|c| column_of(path, c)).collect::<PlanResult<_>>()?;
     if columns.iter().all(|column| matches!(column, SinkColumn::Null)) {

@@ -188,15 +188,8 @@ impl Planner {
         Ok(plan)
     }
 
-    /// A table that some rows beside the query's result are written to.
-    pub(crate) fn table_beside(&self, path: &ObjectPath, what: &str) -> PlanResult<CatalogTable> {
-        match self.catalogs().object(path).map_err(lower)?.as_ref() {
-            CatalogObject::Table(table) => Ok(table.clone()),
-            CatalogObject::View(_) => {
-                Err(semantic(format!("{what} cannot be written to '{path}', which is a view"))
-                    .help("name a table that the view reads"))
-            }
-        }
+    pub(crate) fn binder(&self) -> &Binder {
+        &self.binder
     }
 
     pub(crate) fn converter<'p>(&'p self, plan: &'p mut Plan) -> Converter<'p> {

@@ -207,6 +207,23 @@ fn socket() {
 }
 
 #[test]
+fn every_record_is_counted_or_malformed_where_no_field_is_read() {
+    let json = b"{\"n\": 1}\n{\"n\": \n\n{\"n\": \"x\", \"w\": \"b\"}\n[1]\n{\"n\": 2}\n\xff\n";
+    let debezium =
+        b"{\"op\": \"c\"}\n{\"before\": null, \"after\": {\"n\": \"k\"}, \"op\": \"c\"}\n{\"op\": \n";
+    for (format, bytes, count, dead) in [
+        ("csv", CSV, "3", vec!["3", "4,\"d"]),
+        ("json", json, "3", vec!["<NULL>", "[1]", "{\"n\": "]),
+        ("debezium-json", debezium, "1", vec!["{\"op\": ", "{\"op\": \"c\"}"]),
+    ] {
+        let mut session = Session::new("streaming");
+        session.table("n INT, w STRING", format, bytes, ROUTED);
+        assert_eq!(session.run("SELECT COUNT(*) FROM t"), [count]);
+        assert_eq!(session.run("SELECT record FROM dead"), dead);
+    }
+}
+
+#[test]
 fn a_record_gives_a_row_or_is_malformed() {
     for mode in MODES {
         let mut session = Session::new(mode);

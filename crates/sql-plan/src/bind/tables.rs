@@ -2,7 +2,7 @@
 
 use crate::bind::nodes::WatermarkNode;
 use crate::bind::{Binder, options};
-use crate::catalog::{CatalogColumn, CatalogTable, ColumnKind, ObjectPath, TableKind};
+use crate::catalog::{CatalogColumn, CatalogObject, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
 use crate::plan::{LateRoute, Malformed};
 use crate::stream::{SOURCE_WATERMARK, ScanSource};
@@ -171,6 +171,17 @@ impl Binder {
         Ok(path)
     }
 
+    /// A table that some rows beside the query's result are written to.
+    pub(crate) fn table_beside(&self, path: &ObjectPath, what: &str) -> PlanResult<CatalogTable> {
+        match self.catalogs.object(path).map_err(lower)?.as_ref() {
+            CatalogObject::Table(table) => Ok(table.clone()),
+            CatalogObject::View(_) => {
+                Err(semantic(format!("{what} cannot be written to '{path}', which is a view"))
+                    .help("name a table that the view reads"))
+            }
+        }
+    }
+
     fn with_computed(
         &self,
         path: &ObjectPath,
@@ -258,7 +269,11 @@ fn malformed(
                 "malformed records of '{path}' cannot go to the table that they are of"
             ))
             .help("name another table: 'malformed' = 'route:TABLE'")),
-            to => Ok(Malformed::Route(to)),
+            to => {
+                let table = place.table_beside(&to, "malformed records")?;
+                crate::malformed::columns_of(&to, &table)?;
+                Ok(Malformed::Route(to))
+            }
         },
     }
 }

@@ -61,7 +61,7 @@ fn with_late_rows(
     mut inputs: Vec<NodeId>,
     path: &ObjectPath,
 ) -> PlanResult<(NodeId, NodeId)> {
-    let table = planner.table_beside(path, "late rows")?;
+    let table = planner.binder().table_beside(path, "late rows")?;
     let written: Vec<_> = table.columns.iter().filter(|c| is_written(&c.kind)).collect();
     let names: Vec<&str> = written.iter().map(|c| c.name.as_str()).collect();
     let before = inputs[0];
