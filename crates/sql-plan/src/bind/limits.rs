@@ -68,9 +68,9 @@ fn limited(limit: &Limit, functions: &FunctionRegistry) -> Result<Option<Logical
 }
 
 /// What ties a subquery to the row outside.
-struct Ties {
+pub(super) struct Ties {
     /// Expressions of the subquery.
-    keys: Vec<Expr>,
+    pub(super) keys: Vec<Expr>,
     /// What each equals of the row outside.
     outside: Vec<Expr>,
     /// The other conditions.
@@ -78,7 +78,7 @@ struct Ties {
 }
 
 /// None where the row outside is looked at in another way than by equality, or not at all.
-fn ties_of(filter: &Filter) -> Option<Ties> {
+pub(super) fn ties_of(filter: &Filter) -> Option<Ties> {
     let mut ties = Ties { keys: Vec::new(), outside: Vec::new(), rest: Vec::new() };
     for conjunct in split_conjunction(&filter.predicate) {
         if !conjunct.contains_outer() {

@@ -19,6 +19,7 @@ pub(crate) mod nodes;
 pub(crate) mod options;
 mod relation;
 mod scalars;
+mod singles;
 mod syntax;
 mod tables;
 mod text;
@@ -97,6 +98,7 @@ impl Binder {
         let plan = lateral::expand(plan).map_err(planning)?;
         let plan = tuples::unwrap(plan).map_err(planning)?;
         let plan = limits::expand(plan, &self.functions).map_err(planning)?;
+        let plan = singles::expand(plan, &self.functions).map_err(planning)?;
         let plan = multisets::expand(plan, &self.functions).map_err(planning)?;
         let plan = typing::apply(plan, &self.functions).map_err(planning)?;
         let plan = group_windows::expand(plan).map_err(planning)?;
