@@ -38,13 +38,11 @@ impl Converter<'_> {
             }
             None => None,
         };
-        self.by_primary_key(joined, times.is_some())?;
+        let keyed = self.by_primary_key(joined, times.is_some())?;
         let width = self.fields(right).len();
-        let versions = match times {
-            Some((_, time)) => self.log_of(right, Some(time))?,
-            None => self.log_of(right, None)?,
+        let Some(versions) = self.log_of(right, times.map(|(_, time)| time), keyed)? else {
+            return Ok(times);
         };
-        let Some(versions) = versions else { return Ok(times) };
         joined.inputs[1] = versions;
         let added = self.fields(left).len();
         let all = concatenated(self.fields(left), self.fields(versions));
@@ -52,14 +50,14 @@ impl Converter<'_> {
         Ok(times)
     }
 
-    /// Moves the keys that are not of the primary key into the condition.
-    fn by_primary_key(&mut self, joined: &mut Joined, by_event_time: bool) -> PlanResult<()> {
+    /// Moves the keys that are not of the primary key into the condition. Gives whether the table has one.
+    fn by_primary_key(&mut self, joined: &mut Joined, by_event_time: bool) -> PlanResult<bool> {
         let [left, right] = joined.inputs;
         let node = self.plan.node(right);
         let compared = |c: &usize| joined.keys.iter().any(|(_, r, _)| r == c);
         let Some(key) = node.keys.iter().find(|key| key.iter().all(compared)).cloned() else {
             // Rows that are only added replace each other by what they are compared by.
-            return if by_event_time || !node.changes.is_append() { Err(not_by_key()) } else { Ok(()) };
+            return if by_event_time || !node.changes.is_append() { Err(not_by_key()) } else { Ok(false) };
         };
         let all = concatenated(self.fields(left), self.fields(right));
         let added = self.fields(left).len();
@@ -76,13 +74,17 @@ impl Converter<'_> {
                 Box::new(column(&all[added + r])),
             ))
         }));
-        Ok(())
+        Ok(true)
+    }
+
+    fn has_key(&self, id: NodeId) -> bool {
+        !self.plan.node(id).keys.is_empty()
     }
 
     /// The log of the versions of a table, where that is another node: with the same columns, and behind them those that say whether
     /// a version is visible. `time` is the event time by which versions are told apart; without one only the newest is looked at, and
-    /// there need not be every one.
-    fn log_of(&mut self, id: NodeId, time: Option<usize>) -> PlanResult<Option<NodeId>> {
+    /// there need not be every one. `keyed` says whether its rows replace each other by a key of its own.
+    fn log_of(&mut self, id: NodeId, time: Option<usize>, keyed: bool) -> PlanResult<Option<NodeId>> {
         let node = self.plan.node(id).clone();
         let below = |at: usize| node.inputs[at];
         match &node.op {
@@ -93,17 +95,21 @@ impl Converter<'_> {
                     self.fields(input).iter().position(|f| f.name() == name)
                 });
                 let width = self.fields(input).len();
-                let log = self.log_of(input, time_below)?;
+                let log = match self.log_of(input, time_below, keyed)? {
+                    // Rows that are only added are the log themselves where they have a key that they replace each other by.
+                    None if filter.is_some() && keyed && self.has_key(input) => Some(input),
+                    log => log,
+                };
                 log.map(|log| self.with_visible(log, width, filter.as_ref(), exprs, &node.fields)).transpose()
             }
             Op::Scan(_) if !node.changes.is_append() => Ok(Some(id)),
             Op::Normalize { .. } | Op::Fold if time.is_some() => {
                 let input = below(0);
-                Ok(Some(self.log_of(input, time)?.unwrap_or(input)))
+                Ok(Some(self.log_of(input, time, keyed)?.unwrap_or(input)))
             }
             Op::Deduplicate { last: true, time: order, time_kind, .. } if time.is_some() => {
                 let by_version = time == Some(*order) || *time_kind == TimeKind::Proctime;
-                match by_version && self.log_of(below(0), time)?.is_none() {
+                match by_version && self.log_of(below(0), time, keyed)?.is_none() {
                     true => Ok(Some(below(0))),
                     false => Err(no_log(node.op.name())),
                 }
