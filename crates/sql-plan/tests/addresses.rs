@@ -130,3 +130,23 @@ fn what_is_made_of_changed_state_begins_anew_with_it() {
         "SELECT n, COUNT(*) FROM (SELECT k, COUNT(*) AS n FROM t WHERE v > 0 GROUP BY k) GROUP BY n",
     );
 }
+
+#[test]
+fn what_reads_alike_is_not_the_same_state() {
+    let cut = |length: u32| {
+        format!("SELECT s, COUNT(*) FROM (SELECT CAST(k AS VARCHAR({length})) AS s FROM t) GROUP BY s")
+    };
+    keeps(&cut(2), &cut(2));
+    begins_anew(&cut(2), &cut(3));
+    let pairs = |condition: &str| format!("SELECT k, id FROM t LEFT JOIN u ON k = id AND {condition}");
+    begins_anew(&pairs("v - (other - v) > 0"), &pairs("v - other - v > 0"));
+}
+
+#[test]
+fn scans_of_one_table_are_told_apart_by_how_it_is_read() {
+    let counts = "INSERT INTO a SELECT k, COUNT(*) FROM t GROUP BY k";
+    let windows = "INSERT INTO b SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE t /*+ OPTIONS('late' = 'drop') */, \
+        DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY k, window_start, window_end";
+    let both = |first: &str, second: &str| format!("EXECUTE STATEMENT SET BEGIN {first}; {second}; END");
+    assert_eq!(of(&both(counts, windows)), of(&both(windows, counts)), "their order says nothing");
+}

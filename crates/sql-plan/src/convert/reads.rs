@@ -5,7 +5,7 @@
 
 use crate::convert::predicate::{either, offers};
 use crate::convert::{equalities, with_known};
-use crate::plan::{Malformed, Node, NodeId, Op, Plan, PlanField, ScanOp, columns_of};
+use crate::plan::{Malformed, Node, NodeId, Op, Plan, PlanField, ScanOp, columns_of, joined};
 use datafusion_common::Column;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_expr::Expr;
@@ -219,9 +219,10 @@ impl Shared<'_> {
                     }
                     let mut full = scan.columns[index].0.clone();
                     full.extend(path[1..].iter().cloned());
-                    columns.renames.insert(path.clone(), path.join("."));
+                    let name = joined(path);
+                    columns.renames.insert(path.clone(), name.clone());
                     columns.paths.push(FieldPath(full));
-                    columns.fields.push(field_at(field, &path[1..])?.renamed(&path.join(".")));
+                    columns.fields.push(field_at(field, &path[1..])?.renamed(&name));
                 }
             }
         }

@@ -145,7 +145,8 @@ impl Converter<'_> {
         }
         let padded = right_fields.iter().map(|f| if kind == JoinKind::Left { f.padded() } else { f.clone() });
         let fields: Vec<PlanField> = self.fields(left).iter().cloned().chain(padded).collect();
-        let lookup = LookupSpec { table: name, source: Arc::from(source), schema };
+        let identity = super::scan::identity(&table.options);
+        let lookup = LookupSpec { table: name, identity, source: Arc::from(source), schema };
         let keys = left_keys.into_iter().zip(keys).collect();
         let said = hint_of(&node.right).and_then(|said| said.lookup.as_ref());
         let shuffle = said.is_some_and(|said| said.shuffle);

@@ -2,7 +2,7 @@
 
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin};
-use crate::plan::{Malformed, Node, NodeId, Op, PlanField, ScanOp, SinkOp};
+use crate::plan::{Malformed, Node, NodeId, Op, PlanField, ScanOp, SinkOp, canonical};
 use crate::stream::{ScanSource, SinkTarget};
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
@@ -82,6 +82,22 @@ fn source_uid(scan: &ScanOp) -> String {
 }
 
 impl Lowering<'_> {
+    /// The address of a scan's positions. Scans of one table that are read otherwise (that send their late rows elsewhere, say) are told
+    /// apart by how: never by their order in the text, or one would go on where another had come to. A scan that is alone keeps its
+    /// positions however it is read.
+    fn scan_uid(&self, scan: &ScanOp) -> String {
+        let uid = source_uid(scan);
+        let same = self.plan.reachable().into_iter().filter(|id| {
+            matches!(&self.plan.node(*id).op, Op::Scan(other) if source_uid(other) == uid)
+        });
+        if same.count() < 2 {
+            return uid;
+        }
+        let times = (canonical::optional(&scan.watermark), canonical::optional(&scan.rowtime));
+        let how = format!("{:?} {:?} {:?} {times:?}", scan.limit, scan.late, scan.malformed);
+        format!("{uid}:{:016x}", hash_bytes(how.as_bytes()))
+    }
+
     pub(super) fn scan(&mut self, id: NodeId, scan: &ScanOp) -> Result<Vec<Origin>> {
         let node = self.plan.node(id);
         let ordered = (scan.watermark.is_some() && !self.plan.batch) || !node.changes.is_append();
@@ -106,7 +122,7 @@ impl Lowering<'_> {
             }
             _ => WatermarkStrategy::none(),
         };
-        let uid = source_uid(scan);
+        let uid = self.scan_uid(scan);
         let on_malformed = match &scan.malformed {
             Malformed::Fail => OnMalformed::Fail,
             Malformed::Skip => OnMalformed::Skip,

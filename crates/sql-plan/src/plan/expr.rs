@@ -75,6 +75,12 @@ pub fn remap(expr: Expr, from: &[PlanField], to: &[PlanField]) -> Result<Expr> {
     substitute(expr, &with)
 }
 
+/// The name of a path into a column: dots in its parts are no dots between them.
+pub(crate) fn joined(path: &[String]) -> String {
+    let part = |part: &String| part.replace('\\', "\\\\").replace('.', "\\.");
+    path.iter().map(part).collect::<Vec<_>>().join(".")
+}
+
 /// The expression as a plan shows it.
 pub fn pretty(expr: &Expr) -> String {
     match expr {

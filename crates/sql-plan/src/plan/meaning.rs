@@ -8,8 +8,8 @@
 
 use crate::convert::{concatenated, equalities, simplified, with_known};
 use crate::plan::{
-    AggregateCall, AsyncCall, JoinKind, LookupSpec, Node, Op, OverCall, PlanField, ScanOp, SortKey,
-    substitute,
+    AggregateCall, AsyncCall, JoinKind, LookupSpec, Node, Op, OverCall, PlanField, ScanOp, SortKey, canonical,
+    joined, substitute,
 };
 use arrow::datatypes::DataType;
 use datafusion_common::Column;
@@ -54,10 +54,10 @@ fn expr_digest(expr: &Expr) -> String {
         Ok(match e {
             Expr::Alias(alias) => Transformed::yes(*alias.expr),
             e @ (Expr::Column(_) | Expr::Literal(..)) => Transformed::no(e),
-            other => Transformed::yes(leaf(&other.to_string())),
+            other => Transformed::yes(leaf(&canonical::expr(&other))),
         })
     });
-    folded.map_or_else(|_| hashed(&expr.to_string()), |folded| hashed(&folded.data.to_string()))
+    hashed(&canonical::expr(folded.as_ref().map_or(expr, |folded| &folded.data)))
 }
 
 fn parts(expr: &Expr) -> usize {
@@ -348,7 +348,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
 
 fn scanned(scan: &ScanOp, fields: &[PlanField]) -> Described {
     let base = hashed(&format!("{} {} {:?}", scan.table, scan.identity, scan.limit));
-    let paths = scan.columns.iter().map(|path| path.0.join("."));
+    let paths = scan.columns.iter().map(|path| joined(&path.0));
     let names = paths.chain(scan.metadata.iter().map(|key| format!("metadata {key}")));
     // What is read of a row says its own type.
     let typed = |(name, field): (String, &PlanField)| match field.field.data_type() {
@@ -420,13 +420,13 @@ fn looked_up(
 ) -> Described {
     let left = address.inputs[0];
     let right: Vec<PlanField> = lookup.schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
-    let of_right = right.iter().map(|f| leaf(&format!("{} {}", lookup.table, f.name())));
+    let of_right = right.iter().map(|f| leaf(&format!("{:?} {:?} {:?}", lookup.table, lookup.identity, f.name())));
     let columns: Vec<Expr> = left.meaning.columns.iter().cloned().chain(of_right).collect();
     let both = concatenated(&left.fields, &right);
     let names: Vec<(String, &str)> =
         keys.iter().map(|(l, r)| (address.column(0, *l), right[*r].name())).collect();
     let residual: Vec<String> =
         conditions(residual, &both, columns.clone()).iter().map(expr_digest).collect();
-    let digest = address.with((kind, &lookup.table, names, residual)).computing();
+    let digest = address.with((kind, &lookup.table, &lookup.identity, names, residual)).computing();
     Described { meaning: Meaning::of(digest.clone(), columns[..width].to_vec()), digest }
 }

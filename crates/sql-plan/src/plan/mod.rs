@@ -3,6 +3,7 @@
 //! Nodes stand in an arena; equal nodes over equal inputs are one node, so common parts of a statement set are computed once.
 //! A node's digest says what it computes, whatever its place and names: it addresses the node's state (see [`Meaning`]).
 
+pub(crate) mod canonical;
 mod expr;
 mod meaning;
 mod node;
@@ -10,6 +11,7 @@ mod op;
 mod spec;
 mod waiting;
 
+pub(crate) use expr::joined;
 pub use expr::{column_index, columns_of, is_column, pretty, remap, substitute};
 pub use meaning::Meaning;
 pub(crate) use meaning::call_digest;

@@ -1,7 +1,7 @@
 //! Operators of a plan.
 
 use crate::bind::nodes::WindowKind;
-use crate::plan::expr::pretty;
+use crate::plan::canonical;
 use crate::plan::{
     AggregateCall, AsyncCall, CallDigest, CorrelateFn, Emit, JoinKind, LookupSpec, OverCall, RankFunction,
     ScanOp, SinkOp, SortKey, WindowSpec,
@@ -226,10 +226,6 @@ impl fmt::Debug for Op {
     }
 }
 
-fn residual(expr: &Option<Expr>) -> String {
-    expr.as_ref().map(|e| format!(" if {}", pretty(e))).unwrap_or_default()
-}
-
 impl Op {
     /// Its name.
     pub fn name(&self) -> &'static str {
@@ -306,20 +302,20 @@ impl Op {
         let name = self.name();
         match self {
             Op::Scan(scan) => format!(
-                "{name} {} {} {:?} {:?} {:?} {:?} {}{}",
+                "{name} {:?} {:?} {:?} {:?} {:?} {:?} {}; {}",
                 scan.table,
                 scan.identity,
                 scan.columns,
                 scan.metadata,
                 scan.predicates,
                 scan.limit,
-                residual(&scan.watermark),
-                residual(&scan.rowtime)
+                canonical::optional(&scan.watermark),
+                canonical::optional(&scan.rowtime)
             ),
-            Op::Values(rows) => format!("{name} {rows:?}"),
+            Op::Values(rows) => format!("{name} {}", canonical::rows(rows)),
             Op::Calc { filter, exprs } => {
-                let exprs = exprs.iter().map(|e| format!("{e}")).collect::<Vec<_>>().join(", ");
-                format!("{name} [{exprs}]{}", filter.as_ref().map(|e| format!(" if {e}")).unwrap_or_default())
+                let exprs: Vec<String> = exprs.iter().map(canonical::expr).collect();
+                format!("{name} {exprs:?} {}", canonical::optional(filter))
             }
             Op::AsyncCalc { calls } => format!("{name} {}", digests(calls)),
             Op::Union | Op::DropUpdateBefore | Op::Fold | Op::LateRows | Op::Malformed => name.to_owned(),
@@ -330,19 +326,24 @@ impl Op {
                 format!("{name} {window:?} {attached:?} {keys:?} {} {emit:?}", digests(calls))
             }
             Op::Join { kind, keys, residual: r, output, .. } => {
-                format!("{name} {kind:?} {keys:?}{} {output:?}", residual(r))
+                format!("{name} {kind:?} {keys:?} {} {output:?}", canonical::optional(r))
             }
             Op::IntervalJoin { kind, keys, times, time_kind, bounds, residual: r } => {
-                format!("{name} {kind:?} {keys:?} {times:?} {time_kind:?} {bounds:?}{}", residual(r))
+                format!("{name} {kind:?} {keys:?} {times:?} {time_kind:?} {bounds:?} {}", canonical::optional(r))
             }
             Op::WindowJoin { kind, keys, windows, residual: r } => {
-                format!("{name} {kind:?} {keys:?} {windows:?}{}", residual(r))
+                format!("{name} {kind:?} {keys:?} {windows:?} {}", canonical::optional(r))
             }
             Op::TemporalJoin { kind, keys, times, residual: r } => {
-                format!("{name} {kind:?} {keys:?} {times:?}{}", residual(r))
+                format!("{name} {kind:?} {keys:?} {times:?} {}", canonical::optional(r))
             }
             Op::LookupJoin { kind, lookup, keys, residual: r, .. } => {
-                format!("{name} {kind:?} {} {keys:?}{}", lookup.table, residual(r))
+                format!(
+                    "{name} {kind:?} {:?} {:?} {keys:?} {}",
+                    lookup.table,
+                    lookup.identity,
+                    canonical::optional(r)
+                )
             }
             Op::Correlate { function, args, left } => format!("{name} {} {args:?} {left}", function.name()),
             Op::Rank { function, partition, order, range, output_rank } => {
@@ -360,7 +361,7 @@ impl Op {
             Op::Sort { order, offset, fetch } => format!("{name} {order:?} {offset} {fetch:?}"),
             Op::Normalize { keys } | Op::Materialize { keys } => format!("{name} {keys:?}"),
             Op::Sink(sink) => {
-                format!("{name} {} {} {} {:?}", sink.table, sink.identity, sink.overwrite, sink.mode)
+                format!("{name} {:?} {:?} {} {:?}", sink.table, sink.identity, sink.overwrite, sink.mode)
             }
         }
     }

@@ -180,6 +180,8 @@ pub struct SinkOp {
 pub struct LookupSpec {
     /// Its name.
     pub table: String,
+    /// Its options: tells tables of one name apart.
+    pub identity: String,
     /// What looks up.
     pub source: Arc<dyn LookupSource>,
     /// Its columns.
