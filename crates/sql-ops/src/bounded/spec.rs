@@ -64,7 +64,7 @@ pub struct HashAggregateSpec {
 }
 
 impl HashAggregateSpec {
-    /// The keys, then the results or, of [`AggregatePhase::Partial`], [the states](partial_field).
+    /// The keys, then the results or, of [`AggregatePhase::Partial`], the states.
     pub fn output_schema(&self) -> SchemaRef {
         let keys = self.keys.iter().map(|key| self.input.fields()[*key].clone());
         let mut fields: Vec<FieldRef> = keys.collect();

@@ -188,7 +188,7 @@ pub struct LookupSpec {
     pub schema: SchemaRef,
 }
 
-/// What an [`Op::Correlate`] calls.
+/// What an [`Op::Correlate`](crate::plan::Op::Correlate) calls.
 #[derive(Debug, Clone)]
 pub enum CorrelateFn {
     /// `UNNEST`.
