@@ -141,12 +141,3 @@ fn what_reads_alike_is_not_the_same_state() {
     let pairs = |condition: &str| format!("SELECT k, id FROM t LEFT JOIN u ON k = id AND {condition}");
     begins_anew(&pairs("v - (other - v) > 0"), &pairs("v - other - v > 0"));
 }
-
-#[test]
-fn scans_of_one_table_are_told_apart_by_how_it_is_read() {
-    let counts = "INSERT INTO a SELECT k, COUNT(*) FROM t GROUP BY k";
-    let windows = "INSERT INTO b SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE t /*+ OPTIONS('late' = 'drop') */, \
-        DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY k, window_start, window_end";
-    let both = |first: &str, second: &str| format!("EXECUTE STATEMENT SET BEGIN {first}; {second}; END");
-    assert_eq!(of(&both(counts, windows)), of(&both(windows, counts)), "their order says nothing");
-}

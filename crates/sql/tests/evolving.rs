@@ -142,6 +142,29 @@ fn one_more_column() {
     );
 }
 
+const WINDOWS: &str = "INSERT INTO s2 SELECT k, SUM(v) FROM TABLE(TUMBLE(TABLE t /*+ OPTIONS('late' = 'drop') */, \
+    DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY k, window_start, window_end";
+
+#[test]
+fn a_table_that_is_read_in_two_ways() {
+    let (first, then) = (format!("{COUNTS};{WINDOWS}"), format!("{WINDOWS};{COUNTS}"));
+    let net = evolved(&first, &then);
+    assert_eq!(
+        net["s"],
+        [
+            "- a | 2 | 4 | NULL",
+            "- b | 1 | 2 | NULL",
+            "a | 3 | 9 | NULL",
+            "b | 2 | 3 | NULL",
+            "c | 1 | 7 | NULL"
+        ]
+    );
+    assert_eq!(net["s2"], ["a | 9", "b | 1", "b | 2", "c | 7"], "each goes on where it was");
+    // One of them alone cannot tell which positions are its own.
+    let error = refused(COUNTS, &then);
+    assert!(error.contains("source:") || error.contains("'t'"), "{error}");
+}
+
 #[test]
 fn a_second_insert() {
     let second = "INSERT INTO s2 SELECT k, MAX(w) FROM t WHERE w > 15 GROUP BY k";

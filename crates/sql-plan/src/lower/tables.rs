@@ -87,9 +87,11 @@ impl Lowering<'_> {
     /// positions however it is read.
     fn scan_uid(&self, scan: &ScanOp) -> String {
         let uid = source_uid(scan);
-        let same = self.plan.reachable().into_iter().filter(|id| {
-            matches!(&self.plan.node(*id).op, Op::Scan(other) if source_uid(other) == uid)
-        });
+        let same = self
+            .plan
+            .reachable()
+            .into_iter()
+            .filter(|id| matches!(&self.plan.node(*id).op, Op::Scan(other) if source_uid(other) == uid));
         if same.count() < 2 {
             return uid;
         }

@@ -8,8 +8,8 @@
 
 use crate::convert::{concatenated, equalities, simplified, with_known};
 use crate::plan::{
-    AggregateCall, AsyncCall, JoinKind, LookupSpec, Node, Op, OverCall, PlanField, ScanOp, SortKey, canonical,
-    joined, substitute,
+    AggregateCall, AsyncCall, JoinKind, LookupSpec, Node, Op, OverCall, PlanField, ScanOp, SortKey,
+    canonical, joined, substitute,
 };
 use arrow::datatypes::DataType;
 use datafusion_common::Column;
@@ -420,7 +420,8 @@ fn looked_up(
 ) -> Described {
     let left = address.inputs[0];
     let right: Vec<PlanField> = lookup.schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
-    let of_right = right.iter().map(|f| leaf(&format!("{:?} {:?} {:?}", lookup.table, lookup.identity, f.name())));
+    let of_right =
+        right.iter().map(|f| leaf(&format!("{:?} {:?} {:?}", lookup.table, lookup.identity, f.name())));
     let columns: Vec<Expr> = left.meaning.columns.iter().cloned().chain(of_right).collect();
     let both = concatenated(&left.fields, &right);
     let names: Vec<(String, &str)> =

@@ -329,7 +329,10 @@ impl Op {
                 format!("{name} {kind:?} {keys:?} {} {output:?}", canonical::optional(r))
             }
             Op::IntervalJoin { kind, keys, times, time_kind, bounds, residual: r } => {
-                format!("{name} {kind:?} {keys:?} {times:?} {time_kind:?} {bounds:?} {}", canonical::optional(r))
+                format!(
+                    "{name} {kind:?} {keys:?} {times:?} {time_kind:?} {bounds:?} {}",
+                    canonical::optional(r)
+                )
             }
             Op::WindowJoin { kind, keys, windows, residual: r } => {
                 format!("{name} {kind:?} {keys:?} {windows:?} {}", canonical::optional(r))
