@@ -119,9 +119,9 @@ impl Enumerators {
             match action {
                 EnumeratorAction::Assign { reader, splits } => post(reader, Mail::Splits(splits))?,
                 EnumeratorAction::NoMoreSplits { reader } => post(reader, Mail::NoMoreSplits)?,
-                EnumeratorAction::HoldWatermark(hold) => {
+                EnumeratorAction::Outstanding(outstanding) => {
                     let readers = self.mailboxes.iter().filter(|(subtask, _)| subtask.task == task);
-                    readers.for_each(|(_, mailbox)| mailbox.post(Mail::HoldWatermark(hold)));
+                    readers.for_each(|(_, mailbox)| mailbox.post(Mail::Outstanding(outstanding)));
                 }
                 EnumeratorAction::Discover(work) => discoveries.push(Discovery { task, work }),
                 EnumeratorAction::WakeAt(at) => {

@@ -15,6 +15,6 @@ pub use builtin::{
 };
 pub use sink::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
 pub use source::{
-    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext,
-    ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
+    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, Outstanding, PollContext,
+    ReaderContext, ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
 };

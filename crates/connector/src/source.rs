@@ -75,6 +75,19 @@ pub enum EnumeratorEvent {
     Woken,
 }
 
+/// The splits that no reader has, known ones and those that a first look has yet to find: what they mean to event time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outstanding {
+    /// They may hold rows of any event time: no reader's watermark advances.
+    AnyTime,
+    /// The source takes them for later than those it has handed out: watermarks advance. A reader with nothing to
+    /// read is not idle: what it reads next is part of what there is.
+    InOrder,
+    /// There are none: whoever has nothing to read has reached the present end, and does not hold others back. What a
+    /// later look finds is new.
+    Nothing,
+}
+
 /// What an enumerator wants done.
 pub enum EnumeratorAction {
     /// Give splits to a reader.
@@ -89,10 +102,10 @@ pub enum EnumeratorAction {
         /// Index of the reader.
         reader: u32,
     },
-    /// Whether there are splits known or expected that no reader has and that may hold rows of any event
-    /// time: while so, no reader's watermark advances. Readers start under such a hold, so a source whose
-    /// watermark is to advance says `HoldWatermark(false)` once.
-    HoldWatermark(bool),
+    /// What the splits that no reader has mean to event time from now on. Readers start with [`Outstanding::AnyTime`], so a source
+    /// whose watermark is to advance says something else once. What is said behind an
+    /// [`Assign`](Self::Assign) does not reach that reader before its splits.
+    Outstanding(Outstanding),
     /// Do this on a background thread (it may block) and bring its result as [`EnumeratorEvent::Discovered`].
     Discover(Box<dyn FnOnce() -> Result<Vec<Split>> + Send>),
     /// Bring [`EnumeratorEvent::Woken`] at this time.

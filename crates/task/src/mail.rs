@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use flugs_batch::Barrier;
-use flugs_connector::Split;
+use flugs_connector::{Outstanding, Split};
 use flugs_types::{CheckpointId, Error, OperatorUid, Result};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,8 +32,8 @@ pub enum Mail {
     Splits(Vec<Split>),
     /// The reader gets no more splits.
     NoMoreSplits,
-    /// Whether unassigned splits hold the source's watermark back.
-    HoldWatermark(bool),
+    /// What the splits that no reader has mean to the source's event time.
+    Outstanding(Outstanding),
     /// Stop as if the input had ended here: sources send the end, the rest follows (stop with savepoint, drained).
     EndInput,
     /// The task is drained and all is committed: it may go.

@@ -1,8 +1,9 @@
 //! A task that is fed by a source's reader.
 //!
 //! It keeps a watermark for each split and gives on their minimum, holds it back while unassigned splits may
-//! still bring older rows, and cuts the stream at a trigger: the positions and watermarks of the unfinished splits
-//! are its state. A restored split goes on with the watermark it had, so that the same rows are late as before.
+//! still bring older rows, is idle only when there are none, and cuts the stream at a trigger: the positions and
+//! watermarks of the unfinished splits are its state. A restored split goes on with the watermark it had, so that the
+//! same rows are late as before.
 
 mod align;
 mod splits;
@@ -225,8 +226,8 @@ impl<T: Record> SourceTask<T> {
                 self.requested = false;
                 self.reader.no_more_splits();
             }
-            Mail::HoldWatermark(hold) => {
-                self.feed.splits.hold(hold);
+            Mail::Outstanding(outstanding) => {
+                self.feed.splits.outstanding(outstanding);
                 // Splits that were restored have a watermark, and rows that come behind it are late now as they were then.
                 if self.feed.splits.lowest().is_some_and(|watermark| watermark > Timestamp::MIN) {
                     self.advance()?;

@@ -1,6 +1,6 @@
 //! The enumerator of sources whose splits are all known at the start.
 
-use crate::{EnumeratorAction, EnumeratorContext, EnumeratorEvent, Split, SplitEnumerator};
+use crate::{EnumeratorAction, EnumeratorContext, EnumeratorEvent, Outstanding, Split, SplitEnumerator};
 use flugs_types::{Error, Result, Timestamp};
 
 /// Its state is one version byte and whether the splits were handed out.
@@ -41,7 +41,7 @@ impl SplitEnumerator for AssignOnce {
                 let assign = shares.into_iter().zip(0..).filter(|(splits, _)| !splits.is_empty());
                 let mut actions: Vec<_> =
                     assign.map(|(splits, reader)| EnumeratorAction::Assign { reader, splits }).collect();
-                actions.push(EnumeratorAction::HoldWatermark(false));
+                actions.push(EnumeratorAction::Outstanding(Outstanding::Nothing));
                 actions.extend((0..self.parallelism).map(|reader| EnumeratorAction::NoMoreSplits { reader }));
                 Ok(actions)
             }

@@ -2,8 +2,8 @@
 
 use crate::reader::SocketReader;
 use flugs_connector::{
-    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, ReaderContext, Source, SourceReader,
-    Split, SplitEnumerator,
+    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, Outstanding, ReaderContext, Source,
+    SourceReader, Split, SplitEnumerator,
 };
 use flugs_formats::InputFormat;
 use flugs_types::{Error, Result, Timestamp};
@@ -120,12 +120,16 @@ impl SocketEnumerator {
         };
         Ok(SocketEnumerator { address, given })
     }
+
+    fn outstanding(&self) -> Outstanding {
+        if self.given { Outstanding::Nothing } else { Outstanding::InOrder }
+    }
 }
 
 impl SplitEnumerator for SocketEnumerator {
     fn step(&mut self, _now: Timestamp, event: EnumeratorEvent) -> Result<Vec<EnumeratorAction>> {
         Ok(match event {
-            EnumeratorEvent::Start => vec![EnumeratorAction::HoldWatermark(false)],
+            EnumeratorEvent::Start => vec![EnumeratorAction::Outstanding(self.outstanding())],
             EnumeratorEvent::SplitRequested { reader } if self.given => {
                 vec![EnumeratorAction::NoMoreSplits { reader }]
             }
@@ -134,6 +138,7 @@ impl SplitEnumerator for SocketEnumerator {
                 let split = Split { id: self.address.clone(), payload: vec![VERSION] };
                 vec![
                     EnumeratorAction::Assign { reader, splits: vec![split] },
+                    EnumeratorAction::Outstanding(self.outstanding()),
                     EnumeratorAction::NoMoreSplits { reader },
                 ]
             }

@@ -2,7 +2,7 @@ use crate::SocketSource;
 use crate::source::Retries;
 use flugs_batch::Records;
 use flugs_connector::{
-    EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext,
+    EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, Outstanding, PollContext, ReaderContext,
     ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
 };
 use flugs_formats::{Csv, Lines};
@@ -73,7 +73,8 @@ impl<T: flugs_batch::Record> Job<T> {
             EnumeratorContext { parallelism: 1, restored: restored.map(|(state, _)| state.as_slice()) };
         let mut enumerator = source.enumerator(context).unwrap();
         let actions = enumerator.step(Timestamp::EPOCH, EnumeratorEvent::Start).unwrap();
-        assert!(matches!(actions[..], [EnumeratorAction::HoldWatermark(false)]));
+        let outstanding = if restored.is_some() { Outstanding::Nothing } else { Outstanding::InOrder };
+        assert!(matches!(actions[..], [EnumeratorAction::Outstanding(said)] if said == outstanding));
         let mut reader = source
             .reader(ReaderContext {
                 subtask: SubtaskId::new(0, 1),
@@ -99,6 +100,9 @@ impl<T: flugs_batch::Record> Job<T> {
                     match action {
                         EnumeratorAction::Assign { splits, .. } => self.reader.add_splits(splits)?,
                         EnumeratorAction::NoMoreSplits { .. } => self.reader.no_more_splits(),
+                        EnumeratorAction::Outstanding(outstanding) => {
+                            assert_eq!(outstanding, Outstanding::Nothing);
+                        }
                         _ => panic!("an unexpected action"),
                     }
                 }
@@ -208,7 +212,11 @@ fn only_one_reader_gets_the_split() {
         |reader| enumerator.step(Timestamp::EPOCH, EnumeratorEvent::SplitRequested { reader }).unwrap();
     assert!(matches!(
         ask(1)[..],
-        [EnumeratorAction::Assign { reader: 1, .. }, EnumeratorAction::NoMoreSplits { reader: 1 }]
+        [
+            EnumeratorAction::Assign { reader: 1, .. },
+            EnumeratorAction::Outstanding(Outstanding::Nothing),
+            EnumeratorAction::NoMoreSplits { reader: 1 }
+        ]
     ));
     assert!(matches!(ask(0)[..], [EnumeratorAction::NoMoreSplits { reader: 0 }]));
 }

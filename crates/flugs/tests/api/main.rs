@@ -6,6 +6,7 @@ mod joins;
 mod state;
 mod streams;
 mod triggers;
+mod watched;
 mod windows;
 
 use flugs::prelude::*;

@@ -2,7 +2,7 @@
 
 use crate::watermark::{WatermarkGenerator, WatermarkStrategy};
 use flugs_batch::{Control, Record, Records};
-use flugs_connector::{Boundedness, SplitStatus};
+use flugs_connector::{Boundedness, Outstanding, SplitStatus};
 use flugs_types::Timestamp;
 
 struct SplitTime<T> {
@@ -16,9 +16,9 @@ struct SplitTime<T> {
 pub(super) struct Splits<T> {
     strategy: WatermarkStrategy<T>,
     splits: Vec<SplitTime<T>>,
-    /// Unassigned splits may bring rows of any time.
-    held: bool,
-    /// Whether a reader without unread splits leaves time to the others. One of a bounded source does not: it gets
+    /// What the splits that no reader has may bring.
+    outstanding: Outstanding,
+    /// Whether a reader without unread splits ever leaves time to the others. One of a bounded source does not: it gets
     /// another split, whose rows may be of any time, or ends.
     may_idle: bool,
     idle: bool,
@@ -29,13 +29,13 @@ pub(super) struct Splits<T> {
 }
 
 impl<T: Record> Splits<T> {
-    /// No splits; held until the enumerator says otherwise.
+    /// No splits; those to come may bring anything until the enumerator says otherwise.
     pub(super) fn new(strategy: WatermarkStrategy<T>, boundedness: Boundedness) -> Self {
         let may_idle = boundedness == Boundedness::Unbounded;
         Splits {
             strategy,
             splits: Vec::new(),
-            held: true,
+            outstanding: Outstanding::AnyTime,
             may_idle,
             idle: false,
             finished: Timestamp::MIN,
@@ -43,8 +43,8 @@ impl<T: Record> Splits<T> {
         }
     }
 
-    pub(super) fn hold(&mut self, held: bool) {
-        self.held = held;
+    pub(super) fn outstanding(&mut self, outstanding: Outstanding) {
+        self.outstanding = outstanding;
     }
 
     pub(super) fn add(&mut self, id: &str, watermark: Timestamp) {
@@ -100,7 +100,9 @@ impl<T: Record> Splits<T> {
     /// Says what has become of the reader's event time since the last call.
     pub(super) fn combine(&mut self, mut out: impl FnMut(Control)) {
         let lowest = self.lowest();
-        let idle = self.may_idle && lowest.is_none() && !self.held;
+        // Having nothing to read is no evidence while another reader's request, or the enumerator's first look, may
+        // bring this one what was there all the time.
+        let idle = self.may_idle && lowest.is_none() && self.outstanding == Outstanding::Nothing;
         if self.idle && !idle {
             out(Control::Active);
         }
@@ -113,7 +115,7 @@ impl<T: Record> Splits<T> {
                 self.splits.iter().map(|s| s.watermark).fold(finished, Timestamp::max)
             }
         };
-        if !self.held && known > self.watermark {
+        if self.outstanding != Outstanding::AnyTime && known > self.watermark {
             self.watermark = known;
             out(Control::Watermark(known));
         }
@@ -145,7 +147,7 @@ mod tests {
         splits.observe("a", &mut rows(&[5, 9]));
         assert_eq!(said(&mut splits), [], "unassigned splits hold the watermark back");
         splits.add("b", Timestamp(3));
-        splits.hold(false);
+        splits.outstanding(Outstanding::Nothing);
         assert_eq!(
             said(&mut splits),
             [Control::Watermark(Timestamp(3))],
@@ -166,9 +168,31 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_idle_while_splits_are_outstanding_whether_or_not_they_hold_the_watermark() {
+        let mut splits = Splits::new(WatermarkStrategy::monotonous(), Boundedness::Unbounded);
+        assert_eq!(said(&mut splits), [], "nothing was said yet");
+        splits.outstanding(Outstanding::InOrder);
+        assert_eq!(said(&mut splits), [], "the first look is still to come");
+        splits.add("a", Timestamp::MIN);
+        splits.observe("a", &mut rows(&[5]));
+        assert_eq!(said(&mut splits), [Control::Watermark(Timestamp(4))], "in order, watermarks advance");
+        splits.remove("a");
+        assert_eq!(said(&mut splits), [], "between two splits");
+        splits.add("b", Timestamp::MIN);
+        splits.outstanding(Outstanding::Nothing);
+        assert_eq!(said(&mut splits), [], "a split that is not read yet is something to read");
+        splits.remove("b");
+        assert_eq!(said(&mut splits), [Control::Idle]);
+        splits.outstanding(Outstanding::InOrder);
+        assert_eq!(said(&mut splits), [Control::Active], "there is more, for whoever asks first");
+        splits.outstanding(Outstanding::Nothing);
+        assert_eq!(said(&mut splits), [Control::Idle], "another reader got it");
+    }
+
+    #[test]
     fn a_reader_of_a_bounded_source_waits_for_its_next_split() {
         let mut splits = Splits::new(WatermarkStrategy::monotonous(), Boundedness::Bounded);
-        splits.hold(false);
+        splits.outstanding(Outstanding::Nothing);
         splits.observe("a", &mut rows(&[5]));
         splits.remove("a");
         assert_eq!(said(&mut splits), [], "the next split's rows may be older");

@@ -4,6 +4,7 @@ use crate::testing::{
     Around, Element, Recorded, Recorder, barrier, control, here, ident, rows, taken, watermark,
 };
 use flugs_batch::StreamElement;
+use flugs_connector::Outstanding;
 use flugs_state::RunReader;
 use flugs_types::SubtaskId;
 use std::sync::Mutex;
@@ -136,7 +137,7 @@ impl Rig {
     fn with_a() -> Self {
         let rig = Rig::new(Made::default());
         rig.post(Mail::Splits(vec![split("a")]));
-        rig.post(Mail::HoldWatermark(false));
+        rig.post(Mail::Outstanding(Outstanding::Nothing));
         rig
     }
 
@@ -254,7 +255,7 @@ fn restored() -> Rig {
 #[test]
 fn a_restored_split_goes_on_with_its_position_and_watermark() {
     let mut again = restored();
-    again.post(Mail::HoldWatermark(false));
+    again.post(Mail::Outstanding(Outstanding::Nothing));
     again.steps();
     assert_eq!(again.script.lock().unwrap().splits, ["a"]);
     assert_eq!(again.taken(), [control(watermark(7))]);
@@ -263,7 +264,7 @@ fn a_restored_split_goes_on_with_its_position_and_watermark() {
 #[test]
 fn the_watermark_of_a_restored_split_comes_before_its_rows() {
     let mut again = restored();
-    again.post(Mail::HoldWatermark(false));
+    again.post(Mail::Outstanding(Outstanding::Nothing));
     again.poll(vec![Emit("a", &[3])], ReaderStatus::Waiting);
     again.steps();
     assert_eq!(again.taken(), [control(watermark(7)), rows([3])], "it was late before, too");
@@ -341,6 +342,43 @@ fn a_source_that_was_idle_says_so_before_its_next_rows() {
     assert_eq!(rig.taken(), [control(Control::Active), rows([6]), rows([9]), control(watermark(8))]);
 }
 
+/// With a reader that has asked, and the enumerator's first look still to come.
+fn before_the_first_look() -> Rig {
+    let mut rig = Rig::new(Made::default());
+    rig.post(Mail::Outstanding(Outstanding::InOrder));
+    rig.poll(vec![Request], ReaderStatus::Waiting);
+    rig.steps();
+    assert_eq!(rig.taken(), []);
+    rig
+}
+
+#[test]
+fn a_reader_is_idle_only_when_the_first_look_has_nothing_for_it() {
+    let mut empty = before_the_first_look();
+    empty.post(Mail::Outstanding(Outstanding::Nothing));
+    empty.steps();
+    assert_eq!(empty.taken(), [control(Control::Idle)]);
+    let mut given = before_the_first_look();
+    given.post(Mail::Splits(vec![split("a")]));
+    given.post(Mail::Outstanding(Outstanding::Nothing));
+    given.steps();
+    assert_eq!(given.taken(), [], "what it has is still to be read");
+}
+
+#[test]
+fn a_reader_between_two_splits_is_not_idle() {
+    let mut rig = before_the_first_look();
+    rig.post(Mail::Splits(vec![split("a")]));
+    rig.poll(vec![Emit("a", &[10]), Finish("a"), Request], ReaderStatus::Waiting);
+    rig.steps();
+    assert_eq!(rig.taken(), [rows([10]), control(watermark(9))]);
+    rig.post(Mail::Splits(vec![split("b")]));
+    rig.post(Mail::Outstanding(Outstanding::Nothing));
+    rig.poll(vec![Emit("b", &[9, 20]), Finish("b"), Request], ReaderStatus::Waiting);
+    rig.steps();
+    assert_eq!(rig.taken(), [rows([9, 20]), control(watermark(19)), control(Control::Idle)]);
+}
+
 #[test]
 fn a_poll_without_rows_wakes_nobody() {
     let mut rig = Rig::with_a();
@@ -370,7 +408,7 @@ fn unassigned_splits_hold_the_watermark_until_the_enumerator_lets_go() {
     rig.steps();
     assert_eq!(rig.taken(), [rows([5])]);
     assert_eq!(rig.around.reported.names(), ["Running", "SplitRequested"], "asked once");
-    rig.post(Mail::HoldWatermark(false));
+    rig.post(Mail::Outstanding(Outstanding::Nothing));
     rig.post(Mail::NoMoreSplits);
     rig.steps();
     assert_eq!(rig.taken(), [control(watermark(4))]);
@@ -421,7 +459,7 @@ fn rows_without_as_many_times_are_refused_and_not_cut_short() {
 fn aligned(groups: &AlignmentGroups) -> Rig {
     let strategy = WatermarkStrategy::monotonous().with_alignment("g", Duration::from_micros(10));
     let rig = Rig::new(Made { strategy, groups: groups.clone(), ..Made::default() });
-    rig.post(Mail::HoldWatermark(false));
+    rig.post(Mail::Outstanding(Outstanding::Nothing));
     rig
 }
 

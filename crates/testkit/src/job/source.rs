@@ -3,8 +3,8 @@
 use flugs_api::{DataStream, Environment};
 use flugs_batch::{Data, Records};
 use flugs_connector::{
-    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, PollContext, ReaderContext,
-    ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
+    Boundedness, EnumeratorAction, EnumeratorContext, EnumeratorEvent, Outstanding, PollContext,
+    ReaderContext, ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
 };
 use flugs_operators::Collector;
 use flugs_task::WatermarkStrategy;
@@ -129,7 +129,7 @@ impl SplitEnumerator for OneSplit {
         let splits = if std::mem::replace(&mut self.assigned, true) { Vec::new() } else { vec![split] };
         Ok(vec![
             EnumeratorAction::Assign { reader: 0, splits },
-            EnumeratorAction::HoldWatermark(false),
+            EnumeratorAction::Outstanding(Outstanding::Nothing),
             EnumeratorAction::NoMoreSplits { reader: 0 },
         ])
     }

@@ -2,15 +2,20 @@
 //!
 //! Unordered, each request of a reader is answered by the first split that nobody has. In order, reader 0 alone is
 //! given splits, each when the one before it is read. After a restore, the unfinished split may have come to
-//! another reader, and which one is not known here: so nobody is given anything until all readers have asked,
-//! which they do only when they have nothing to read.
+//! another reader, and which one is not known here: so nothing is given until all readers have asked, which they do
+//! only when they have nothing to read. The others end when they have asked, since a reader that waits holds back event time.
+//!
+//! What nobody has yet is outstanding: all files until this run has looked, then those that are pending. Files of a watched folder
+//! come for ever, so they are taken for later than those before them, as where they are read in order.
 
 use super::discovery::Discovery;
 use super::split::FileSplit;
 use crate::codec;
 use flugs_batch::Data;
 use flugs_batch::data::{DecodeError, Reader};
-use flugs_connector::{EnumeratorAction, EnumeratorContext, EnumeratorEvent, Split, SplitEnumerator};
+use flugs_connector::{
+    EnumeratorAction, EnumeratorContext, EnumeratorEvent, Outstanding, Split, SplitEnumerator,
+};
 use flugs_types::{Result, Timestamp};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -30,15 +35,18 @@ pub(crate) struct FileEnumerator {
     pending: VecDeque<Split>,
     /// The files found so far, kept where the folder is watched.
     known: Arc<BTreeSet<String>>,
-    /// Whether a first look has succeeded.
+    /// Whether the first look has succeeded: that of this run where the folder is watched, since files come while no job runs.
     looked: bool,
     /// Readers that have asked and were not answered.
     waiting: BTreeSet<u32>,
+    /// Readers beside the first, where it gets all, that have nothing to read.
+    ended: BTreeSet<u32>,
     /// Whether a split may be unfinished.
     in_flight: bool,
     /// Whether some reader may still have the unfinished split of an earlier run.
     resuming: bool,
-    holds_watermark: bool,
+    /// What was said last.
+    outstanding: Outstanding,
 }
 
 impl FileEnumerator {
@@ -63,11 +71,12 @@ impl FileEnumerator {
             parallelism: context.parallelism,
             pending,
             known: Arc::new(saved.known.into_iter().collect()),
-            looked: saved.looked,
+            looked: saved.looked && watch.is_none(),
             waiting: BTreeSet::new(),
+            ended: BTreeSet::new(),
             in_flight: saved.in_flight,
             resuming: ordered && saved.in_flight,
-            holds_watermark: true,
+            outstanding: Outstanding::AnyTime,
         })
     }
 
@@ -90,15 +99,18 @@ impl FileEnumerator {
 
     /// Answers the readers that can be answered.
     fn assign(&mut self, actions: &mut Vec<EnumeratorAction>) {
-        if self.resuming && self.waiting.len() < self.parallelism as usize {
+        if self.ordered {
+            let mut others = self.waiting.split_off(&(ORDERED_READER + 1));
+            actions.extend(others.iter().map(|&reader| EnumeratorAction::NoMoreSplits { reader }));
+            self.ended.append(&mut others);
+        }
+        if self.resuming && self.waiting.len() + self.ended.len() < self.parallelism as usize {
             return;
         }
         self.resuming = false;
         let ends = self.looked && self.watch.is_none();
         for reader in std::mem::take(&mut self.waiting) {
-            if self.ordered && reader != ORDERED_READER {
-                actions.push(EnumeratorAction::NoMoreSplits { reader });
-            } else if let Some(split) = self.pending.pop_front() {
+            if let Some(split) = self.pending.pop_front() {
                 self.in_flight = true;
                 actions.push(EnumeratorAction::Assign { reader, splits: vec![split] });
             } else {
@@ -113,12 +125,17 @@ impl FileEnumerator {
         }
     }
 
-    /// Only splits that are read in any order can hold rows of any event time.
-    fn hold_or_release(&mut self, actions: &mut Vec<EnumeratorAction>) {
-        let free = self.ordered || self.watch.is_some() || (self.looked && self.pending.is_empty());
-        if free == self.holds_watermark {
-            self.holds_watermark = !free;
-            actions.push(EnumeratorAction::HoldWatermark(!free));
+    fn say_outstanding(&mut self, actions: &mut Vec<EnumeratorAction>) {
+        let outstanding = if self.looked && self.pending.is_empty() {
+            Outstanding::Nothing
+        } else if self.ordered || self.watch.is_some() {
+            Outstanding::InOrder
+        } else {
+            Outstanding::AnyTime
+        };
+        if outstanding != self.outstanding {
+            self.outstanding = outstanding;
+            actions.push(EnumeratorAction::Outstanding(outstanding));
         }
     }
 }
@@ -128,7 +145,7 @@ impl SplitEnumerator for FileEnumerator {
         let mut actions = Vec::new();
         match event {
             EnumeratorEvent::Start => {
-                if !self.looked || self.watch.is_some() {
+                if !self.looked {
                     actions.push(self.look());
                 }
             }
@@ -145,7 +162,7 @@ impl SplitEnumerator for FileEnumerator {
             }
             EnumeratorEvent::Woken => actions.push(self.look()),
         }
-        self.hold_or_release(&mut actions);
+        self.say_outstanding(&mut actions);
         Ok(actions)
     }
 
@@ -189,3 +206,6 @@ impl Saved {
         Ok(saved)
     }
 }
+
+#[cfg(test)]
+mod tests;

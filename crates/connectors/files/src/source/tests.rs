@@ -2,6 +2,7 @@ pub(crate) mod job;
 
 use self::job::{Job, Snapshot};
 use super::*;
+use flugs_connector::{Boundedness, Outstanding};
 use flugs_formats::{Csv, Json, Lines};
 use flugs_types::Timestamp;
 use proptest::prelude::*;
@@ -120,7 +121,7 @@ proptest! {
         }
         let mut job = Job::start(&source, 2, restored).unwrap();
         job.run().unwrap();
-        prop_assert!(!job.holds_watermark);
+        prop_assert_eq!(job.outstanding, Outstanding::Nothing);
         seen.append(&mut job.out.rows);
         prop_assert_eq!(sorted(seen), sorted(want));
     }
@@ -142,7 +143,7 @@ proptest! {
         for (more, parallelism) in stops {
             let mut job = Job::start(&source, parallelism, restored).unwrap();
             job.run_until(more).unwrap();
-            prop_assert!(!job.holds_watermark);
+            prop_assert_ne!(job.outstanding, Outstanding::AnyTime);
             restored = Some(job.snapshot());
             seen.append(&mut job.out.rows);
         }
@@ -265,7 +266,7 @@ fn a_watched_folder_gives_each_file_once_also_after_a_restart() {
     assert_eq!(source.boundedness(), Boundedness::Unbounded);
     let mut job = Job::start(&source, 2, None).unwrap();
     job.run_until_waiting().unwrap();
-    assert!(!job.holds_watermark);
+    assert_eq!(job.outstanding, Outstanding::Nothing);
     assert_eq!(job.out.rows, ["a"]);
     assert_eq!(job.wake_at, Some(Timestamp::from_secs(10)));
     fs::write(dir.path().join("b.txt"), "b\n").unwrap();
@@ -287,7 +288,7 @@ fn the_watermark_is_held_until_the_last_range_is_assigned() {
     let mut job = Job::start(&source, 1, None).unwrap();
     let mut held_at = Vec::new();
     while job.step().unwrap() {
-        held_at.push((job.out.rows.len(), job.holds_watermark));
+        held_at.push((job.out.rows.len(), job.outstanding == Outstanding::AnyTime));
     }
     assert_eq!(held_at.iter().find(|(_, held)| !held).map(|&(rows, _)| rows), Some(2), "{held_at:?}");
     assert_eq!(job.out.finished.len(), 3);

@@ -2,7 +2,7 @@
 
 use flugs_batch::Records;
 use flugs_connector::{
-    EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, PollContext, ReaderContext,
+    EnumeratorAction, EnumeratorContext, EnumeratorEvent, Malformed, Outstanding, PollContext, ReaderContext,
     ReaderStatus, Source, SourceOutput, SourceReader, Split, SplitEnumerator, SplitStatus,
 };
 use flugs_types::{Background, ManualClock, Result, SubtaskId, Timestamp};
@@ -73,7 +73,7 @@ pub(crate) struct Job<T: flugs_batch::Record> {
     asking: BTreeSet<u32>,
     assigned: BTreeSet<String>,
     pub(crate) out: Collected<T>,
-    pub(crate) holds_watermark: bool,
+    pub(crate) outstanding: Outstanding,
     pub(crate) wake_at: Option<Timestamp>,
     now: Timestamp,
     threaded: bool,
@@ -119,7 +119,7 @@ impl<T: flugs_batch::Record> Job<T> {
             asking: BTreeSet::new(),
             assigned: BTreeSet::new(),
             out: Collected { rows: Vec::new(), malformed: Vec::new(), mended: 0, finished: Vec::new() },
-            holds_watermark: true,
+            outstanding: Outstanding::AnyTime,
             wake_at: None,
             now: Timestamp::EPOCH,
             threaded,
@@ -147,7 +147,7 @@ impl<T: flugs_batch::Record> Job<T> {
                     self.asking.remove(&reader);
                     self.readers[reader as usize].no_more_splits();
                 }
-                EnumeratorAction::HoldWatermark(hold) => self.holds_watermark = hold,
+                EnumeratorAction::Outstanding(outstanding) => self.outstanding = outstanding,
                 EnumeratorAction::Discover(work) => self.event(EnumeratorEvent::Discovered(work()))?,
                 EnumeratorAction::WakeAt(time) => self.wake_at = Some(time),
             }
