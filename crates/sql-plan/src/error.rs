@@ -10,6 +10,7 @@ mod words;
 
 pub(crate) use place::{find, placed};
 
+use crate::bind::MARK;
 use datafusion_common::{Column, DataFusionError, SchemaError};
 use flugs_sql_parser::{Location, Span, SqlError, SqlErrorKind};
 use flugs_table::nearest;
@@ -61,6 +62,8 @@ pub(crate) fn planning(e: DataFusionError) -> SqlError {
         DataFusionError::Plan(what) => of_plan(what),
         other => phrases::translated(&other.strip_backtrace()),
     };
+    let help = error.help.map(|help| help.replace(MARK, ""));
+    let error = SqlError { message: error.message.replace(MARK, ""), help, ..error };
     match span {
         Some(span) => error.at(span),
         None => error,
@@ -90,7 +93,10 @@ fn of_schema(error: &SchemaError) -> SqlError {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let error = named(format!("there is no column '{}' here", shown(field)));
-            match (mend_of(field, valid_fields), valid_fields.is_empty()) {
+            // Tables that the optimizer has made are no names of the query.
+            let is_made = |c: &&Column| c.relation.as_ref().is_some_and(|t| t.table().starts_with("__"));
+            let valid_fields: Vec<Column> = valid_fields.iter().filter(|c| !is_made(c)).cloned().collect();
+            match (mend_of(field, &valid_fields), valid_fields.is_empty()) {
                 (Some(mend), _) => error.help(mend),
                 (None, true) => error.help("nothing that has columns stands before it"),
                 (None, false) => {

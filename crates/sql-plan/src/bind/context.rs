@@ -4,11 +4,11 @@ use crate::bind::{Binder, inside, relation::FlinkRelations, syntax::FlinkSyntax}
 use crate::catalog::CatalogFunction;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion_common::config::ConfigOptions;
-use datafusion_common::{Result, TableReference};
+use datafusion_common::{DataFusionError, Result, TableReference};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use flugs_sql_functions::FunctionKind;
-use flugs_sql_parser::cast_type;
+use flugs_sql_parser::{SqlError, cast_type};
 use flugs_sql_types::to_field;
 use std::sync::Arc;
 
@@ -31,15 +31,24 @@ pub(crate) struct Context<'b> {
     binder: &'b Binder,
     relations: Vec<Arc<dyn RelationPlanner>>,
     exprs: Vec<Arc<dyn ExprPlanner>>,
+    syntax: Arc<FlinkSyntax>,
 }
 
 impl<'b> Context<'b> {
     pub(crate) fn new(binder: &'b Binder) -> Self {
+        let syntax = Arc::new(FlinkSyntax::new(binder.functions.clone()));
         Context {
             binder,
             relations: vec![Arc::new(FlinkRelations::new(binder.clone()))],
-            exprs: vec![Arc::new(FlinkSyntax(binder.functions.clone()))],
+            exprs: vec![syntax.clone()],
+            syntax,
         }
+    }
+
+    /// Where an error is of a field of a column that has none: the column, and what to say of it.
+    pub(super) fn fieldless(&self, error: &DataFusionError) -> Option<(String, SqlError)> {
+        let is_of_field = error.find_root().strip_backtrace().contains("could not parse compound identifier");
+        is_of_field.then(|| self.syntax.fieldless()).flatten()
     }
 
     fn user(&self, name: &str) -> Option<&Arc<CatalogFunction>> {

@@ -17,6 +17,7 @@ mod multisets;
 mod names;
 pub(crate) mod nodes;
 pub(crate) mod options;
+mod qualifiers;
 mod relation;
 mod scalars;
 mod singles;
@@ -26,6 +27,7 @@ mod text;
 mod tuples;
 mod typing;
 
+pub(crate) use names::MARK;
 pub(crate) use syntax::field_of;
 pub(crate) use tables::{SourceTable, is_updating};
 
@@ -91,10 +93,7 @@ impl Binder {
         tuples::rewrite(&mut ast);
         casts::rewrite(&mut ast);
         names::rewrite(&mut ast);
-        let context = Context::new(&binder);
-        let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
-        let statement = sqlparser::ast::Statement::Query(Box::new(ast));
-        let plan = planner.sql_statement_to_plan(statement).and_then(names::settle).map_err(planning)?;
+        let plan = names::settle(binder.named(ast)?).map_err(planning)?;
         let plan = lateral::expand(plan).map_err(planning)?;
         let plan = tuples::unwrap(plan).map_err(planning)?;
         let plan = limits::expand(plan, &self.functions).map_err(planning)?;
@@ -117,7 +116,9 @@ impl Binder {
         literals::rewrite(&mut ast);
         calls::rewrite(&mut ast);
         let bound = planner.sql_to_expr(ast, schema, &mut PlannerContext::new());
-        typing::typed(bound.map_err(planning)?, schema, &self.functions).map_err(planning)
+        let bound =
+            bound.map_err(|e| context.fieldless(&e).map_or_else(|| planning(e), |(_, error)| error))?;
+        typing::typed(bound, schema, &self.functions).map_err(planning)
     }
 
     /// Binds the text of an expression that a table declares.

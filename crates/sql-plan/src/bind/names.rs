@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 /// No name of a query has it.
-const MARK: char = '\u{1}';
+pub(crate) const MARK: char = '\u{1}';
 
 /// What the name of a row begins with whose fields are the columns.
 const FIELDS: &str = "\u{1}*";
@@ -183,7 +183,7 @@ fn is_column(expr: &ast::Expr, tables: &HashSet<String>) -> bool {
 }
 
 /// The names by which the columns of a `FROM` may be called.
-fn tables_of(select: &Select) -> HashSet<String> {
+pub(super) fn tables_of(select: &Select) -> HashSet<String> {
     let mut found = HashSet::new();
     select.from.iter().for_each(|from| tables_in(from, &mut found));
     found

@@ -1,19 +1,35 @@
 //! Syntax that DataFusion leaves to extensions: field access, constructors, and their like.
 
-use arrow::datatypes::Field;
+use crate::bind::inside;
+use arrow::datatypes::{DataType, Field};
 use datafusion_common::{DFSchema, Result, ScalarValue, TableReference, plan_err};
 use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
 use datafusion_expr::{Expr, GetFieldAccess, expr::ScalarFunction};
 use flugs_sql_functions::FunctionRegistry;
-use std::sync::Arc;
+use flugs_sql_parser::{SqlError, SqlErrorKind};
+use flugs_sql_types::from_field;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Plans them by functions of Flink's.
 #[derive(Debug)]
-pub(crate) struct FlinkSyntax(pub(crate) Arc<FunctionRegistry>);
+pub(crate) struct FlinkSyntax {
+    functions: Arc<FunctionRegistry>,
+    /// The last column that a field was taken of although it has none: DataFusion does not pass on what is said of it.
+    fieldless: Mutex<Option<(String, SqlError)>>,
+}
 
 impl FlinkSyntax {
+    pub(crate) fn new(functions: Arc<FunctionRegistry>) -> Self {
+        FlinkSyntax { functions, fieldless: Mutex::default() }
+    }
+
+    /// The column that a field was taken of although it has none, and what to say of it.
+    pub(crate) fn fieldless(&self) -> Option<(String, SqlError)> {
+        self.fieldless.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
-        match self.0.scalar(name) {
+        match self.functions.scalar(name) {
             Some(function) => Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.clone(), args))),
             None => plan_err!("function '{name}' is missing"),
         }
@@ -28,6 +44,14 @@ impl FlinkSyntax {
 pub(crate) fn field_of(row: Expr, name: &str) -> Expr {
     let name = Expr::Literal(ScalarValue::from(name), None);
     Expr::ScalarFunction(ScalarFunction::new_udf(datafusion_functions::core::get_field(), vec![row, name]))
+}
+
+fn no_fields(column: &Field, names: &[String]) -> SqlError {
+    let (name, path) = (column.name(), names.join("."));
+    let is = from_field(column).map_or_else(|_| String::new(), |sql_type| format!(" {sql_type}"));
+    let message = format!("there is no '{name}.{path}' here: '{name}' is no table but a column{is}");
+    SqlError::new(SqlErrorKind::Name, message)
+        .help("before a dot stands the name or alias of a table, or a ROW")
 }
 
 impl ExprPlanner for FlinkSyntax {
@@ -55,6 +79,12 @@ impl ExprPlanner for FlinkSyntax {
         qualifier: Option<&TableReference>,
         nested_names: &[String],
     ) -> Result<PlannerResult<Vec<Expr>>> {
+        if !matches!(field.data_type(), DataType::Struct(_) | DataType::Map(..) | DataType::Null) {
+            let error = no_fields(field, nested_names);
+            let found = (field.name().clone(), error.clone());
+            *self.fieldless.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+            return Err(inside(error));
+        }
         let column = Expr::Column(datafusion_common::Column::new(qualifier.cloned(), field.name()));
         let field = nested_names.iter().fold(column, |row, name| field_of(row, name));
         // A column that is made of a field is called like it.
