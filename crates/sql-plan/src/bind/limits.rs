@@ -1,14 +1,15 @@
-//! `LIMIT` in a `LATERAL` subquery: the first rows for each row outside, which is a rank within the columns that tie the subquery to
+//! `LIMIT` in a subquery that looks at the row outside: the first rows for each row outside, which is a rank within the columns that tie the subquery to
 //! it.
 
-use datafusion_common::tree_node::{Transformed, TreeNode};
+use crate::bind::ties::{Ties, ties_of};
+use datafusion_common::tree_node::Transformed;
 use datafusion_common::{Column, Result, plan_err};
 use datafusion_expr::expr::{Sort as SortKey, WindowFunction};
 use datafusion_expr::logical_plan::{Filter, Limit, Projection, Sort};
-use datafusion_expr::utils::{conjunction, split_conjunction};
+use datafusion_expr::utils::conjunction;
 use datafusion_expr::{
-    BinaryExpr, Expr, ExprFunctionExt, FetchType, LogicalPlan, LogicalPlanBuilder, Operator, SkipType,
-    WindowFunctionDefinition, lit,
+    Expr, ExprFunctionExt, FetchType, LogicalPlan, LogicalPlanBuilder, SkipType, WindowFunctionDefinition,
+    lit,
 };
 use flugs_sql_functions::FunctionRegistry;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ const RANK: &str = "$rank";
 
 /// Puts ranks in the place of such limits.
 pub(super) fn expand(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<LogicalPlan> {
-    Ok(plan.transform_up(|plan| node(plan, functions))?.data)
+    Ok(plan.transform_up_with_subqueries(|plan| node(plan, functions))?.data)
 }
 
 fn node(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<Transformed<LogicalPlan>> {
@@ -30,7 +31,7 @@ fn node(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<Transformed<L
 }
 
 fn limited(limit: &Limit, functions: &FunctionRegistry) -> Result<Option<LogicalPlan>> {
-    let (FetchType::Literal(Some(fetch)), SkipType::Literal(skip)) =
+    let (FetchType::Literal(fetch), SkipType::Literal(skip)) =
         (limit.get_fetch_type()?, limit.get_skip_type()?)
     else {
         return Ok(None);
@@ -51,49 +52,24 @@ fn limited(limit: &Limit, functions: &FunctionRegistry) -> Result<Option<Logical
     let Some(ties) = ties_of(filter) else { return Ok(None) };
     let names: Vec<String> = (0..ties.keys.len()).map(|i| format!("$key{i}")).collect();
     let rank = || Expr::Column(Column::from_name(RANK));
-    let (first, last) = (rank().gt(lit(skip as i64)), rank().lt_eq(lit(skip.saturating_add(fetch) as i64)));
+    // There are not as many rows.
+    let most = |n: usize, most: i64| lit(i64::try_from(n).unwrap_or(most).min(most));
+    let first = (skip > 0).then(|| rank().gt(most(skip, i64::MAX - 1)));
+    let last = fetch.map(|fetch| rank().lt_eq(most(skip.saturating_add(fetch), i64::MAX)));
+    let kept = first.into_iter().chain(last).reduce(Expr::and).unwrap_or_else(|| lit(true));
     let columns: Vec<Expr> = match above {
         Some(above) => above.expr.clone(),
         None => body.schema.columns().into_iter().map(Expr::Column).collect(),
     };
     let keys = || names.iter().map(|name| Expr::Column(Column::from_name(name)));
     let kept = LogicalPlanBuilder::from(ranked(body, filter, &ties, order, &names, functions)?)
-        .filter(if skip > 0 { first.and(last) } else { last })?
+        .filter(kept)?
         .project(columns.into_iter().chain(keys()))?;
     // What ties the subquery to the row outside comes after the rank, which is the same for all rows outside of equal keys.
     let tied = keys().zip(ties.outside).map(|(key, outside)| key.eq(outside)).reduce(Expr::and);
     let visible = kept.schema().columns().into_iter().take(kept.schema().fields().len() - names.len());
     let visible: Vec<Expr> = visible.map(Expr::Column).collect();
     kept.filter(tied.unwrap_or_else(|| lit(true)))?.project(visible)?.build().map(Some)
-}
-
-/// What ties a subquery to the row outside.
-pub(super) struct Ties {
-    /// Expressions of the subquery.
-    pub(super) keys: Vec<Expr>,
-    /// What each equals of the row outside.
-    outside: Vec<Expr>,
-    /// The other conditions.
-    rest: Vec<Expr>,
-}
-
-/// None where the row outside is looked at in another way than by equality, or not at all.
-pub(super) fn ties_of(filter: &Filter) -> Option<Ties> {
-    let mut ties = Ties { keys: Vec::new(), outside: Vec::new(), rest: Vec::new() };
-    for conjunct in split_conjunction(&filter.predicate) {
-        if !conjunct.contains_outer() {
-            ties.rest.push(conjunct.clone());
-            continue;
-        }
-        let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = conjunct else { return None };
-        let (inner, outside) = if left.contains_outer() { (right, left) } else { (left, right) };
-        if inner.contains_outer() || !outside.column_refs().is_empty() {
-            return None;
-        }
-        ties.keys.push(inner.as_ref().clone());
-        ties.outside.push(outside.as_ref().clone());
-    }
-    (!ties.keys.is_empty()).then_some(ties)
 }
 
 /// The rows with their rank in the order among those of equal keys, which have these names.

@@ -11,6 +11,7 @@ pub(crate) mod group_windows;
 mod grouping;
 pub(crate) mod hints;
 mod lateral;
+mod leftovers;
 mod limits;
 mod literals;
 mod multisets;
@@ -24,6 +25,7 @@ mod singles;
 mod syntax;
 mod tables;
 mod text;
+mod ties;
 mod tuples;
 mod typing;
 
@@ -78,7 +80,9 @@ impl Binder {
     /// Binds and optimizes a query.
     pub(crate) fn query(&self, query: &Query) -> PlanResult<LogicalPlan> {
         let plan = self.bound(query)?;
-        optimize(plan, &self.options).map_err(planning)
+        let plan = optimize(plan, &self.options).map_err(planning)?;
+        leftovers::check(&plan)?;
+        Ok(plan)
     }
 
     /// Binds a query, with Flink's types.
@@ -96,7 +100,10 @@ impl Binder {
         let plan = names::settle(binder.named(ast)?).map_err(planning)?;
         let plan = lateral::expand(plan).map_err(planning)?;
         let plan = tuples::unwrap(plan).map_err(planning)?;
+        let plan = ties::unsorted(plan).map_err(planning)?;
         let plan = limits::expand(plan, &self.functions).map_err(planning)?;
+        let plan = ties::lift(plan).map_err(planning)?;
+        leftovers::check_bound(&plan)?;
         let plan = singles::expand(plan, &self.functions).map_err(planning)?;
         let plan = multisets::expand(plan, &self.functions).map_err(planning)?;
         let plan = typing::apply(plan, &self.functions).map_err(planning)?;

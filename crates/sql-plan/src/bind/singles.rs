@@ -3,7 +3,7 @@
 //! A scalar subquery is joined to the rows outside, and a join would multiply them instead. That of one that looks at the row outside
 //! is grouped by what ties both when DataFusion takes it apart, so that each row outside has a single value of its own.
 
-use crate::bind::limits::ties_of;
+use crate::bind::ties::ties_of;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{Column, Result, plan_err};
 use datafusion_expr::expr::AggregateFunction;
@@ -25,6 +25,11 @@ pub(super) fn expand(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<
     };
     let node = |plan: LogicalPlan| plan.map_expressions(|e| e.transform(guarded));
     Ok(plan.transform_up_with_subqueries(node)?.data)
+}
+
+/// Whether these calls are what guards a subquery.
+pub(super) fn is_single(calls: &[Expr]) -> bool {
+    matches!(calls, [Expr::Alias(value)] if value.name == VALUE)
 }
 
 /// Whether there is one row at most for each row outside. What gives more than one column is refused elsewhere.
