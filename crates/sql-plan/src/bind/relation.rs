@@ -4,7 +4,7 @@ use crate::bind::hints::{self, Said};
 use crate::bind::nodes::{
     AsOfNode, FunctionRef, FunctionScanNode, HintedNode, WindowKind, WindowNode, column_of,
 };
-use crate::bind::{Binder, inside};
+use crate::bind::{Binder, inside, names, tuples};
 use crate::catalog::CatalogFunction;
 use crate::error::{lower, semantic, unsupported};
 use crate::plan::CorrelateFn;
@@ -58,10 +58,13 @@ impl RelationPlanner for FlinkRelations {
             return planned(extension(HintedNode { input, said }), None);
         }
         match relation {
-            TableFactor::Derived { lateral, subquery, alias: alias @ Some(_), sample } => {
+            TableFactor::Derived { lateral, subquery, alias: Some(alias), sample } => {
+                let at = subquery.span();
                 let subquery =
                     context.plan(TableFactor::Derived { lateral, subquery, alias: None, sample })?;
-                planned(crate::bind::names::settle(subquery)?, alias)
+                let settled = names::settle(subquery)?;
+                tuples::check_width(&alias, settled.schema(), at)?;
+                planned(settled, Some(alias))
             }
             TableFactor::Table { ref version, ref alias, .. } if version.is_some() => {
                 self.versioned(relation.clone(), alias.clone(), context)

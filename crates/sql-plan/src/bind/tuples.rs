@@ -1,13 +1,16 @@
 //! `(a, b) IN (SELECT c, d ...)` as `EXISTS`, since DataFusion's `IN` compares one column.
 
+use crate::bind::inside;
 use crate::bind::text::{form, parse_expression};
-use datafusion_common::Result;
+use crate::error::semantic;
 use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{DFSchema, Result};
 use datafusion_expr::LogicalPlan;
 use datafusion_expr::logical_plan::Filter;
+use flugs_sql_parser::Span;
 use sqlparser::ast::{
     self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Select, SetExpr,
-    TableFactor, UnaryOperator, Visit, VisitMut, VisitorMut,
+    TableAlias, TableFactor, UnaryOperator, Visit, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -121,6 +124,17 @@ impl Tuple {
         }
         case
     }
+}
+
+/// Whether the query of such an alias has as many columns as there are operands.
+pub(super) fn check_width(alias: &TableAlias, columns: &DFSchema, at: Span) -> Result<()> {
+    let (operands, columns) = (alias.columns.len(), columns.fields().len());
+    if alias.name.value != ALIAS || operands == columns {
+        return Ok(());
+    }
+    let many = if columns == 1 { "" } else { "s" };
+    let error = semantic(format!("{operands} values are compared with a subquery of {columns} column{many}"));
+    Err(inside(error.at(at).help("SELECT as many columns as there are values before IN")))
 }
 
 /// Takes the alias off again where the query below looks at the row outside: DataFusion finds what ties both in filters right above

@@ -2,11 +2,11 @@
 //!
 //! Runs on the bound plan before DataFusion coerces types, so every cast that is there was written by the user.
 
-use crate::bind::casts;
+use crate::bind::{casts, inside};
 use arrow::datatypes::DataType;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, DataFusionError, Result, ScalarValue};
-use datafusion_expr::expr::ScalarFunction;
+use datafusion_expr::expr::{InSubquery, ScalarFunction};
 use datafusion_expr::expr_rewriter::NamePreserver;
 use datafusion_expr::logical_plan::Values;
 use datafusion_expr::utils::merge_schema;
@@ -14,6 +14,7 @@ use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanB
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_functions::arithmetic::decimal_binary;
 use flugs_sql_functions::cast::cast_function;
+use flugs_sql_parser::{SqlError, SqlErrorKind};
 use flugs_sql_types::{LogicalType, SqlType, from_field};
 use flugs_types::Error;
 use std::sync::Arc;
@@ -72,12 +73,35 @@ fn typed_one(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Res
             explicit_cast(*cast.expr, target, true, schema)
         }
         Expr::BinaryExpr(binary) => arithmetic(binary, schema, functions),
+        Expr::InSubquery(called) => {
+            in_comparable(&called, schema)?;
+            Ok(Transformed::no(Expr::InSubquery(called)))
+        }
         Expr::ScalarFunction(call) => Ok(match casts::cast_in(&call) {
             Some(cast) => Transformed::yes(cast.clone()),
             None => Transformed::no(Expr::ScalarFunction(call)),
         }),
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// A text is compared with texts: read as a number, the first that is none would fail the job. A constant is read at once.
+fn in_comparable(called: &InSubquery, schema: &DFSchema) -> Result<()> {
+    let (_, operand) = called.expr.to_field(schema)?;
+    let column = called.subquery.subquery.schema().field(0);
+    let is_text = |t: &DataType| matches!(t, DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8);
+    let (left, right) = (operand.data_type(), column.data_type());
+    if is_text(left) == is_text(right)
+        || left.is_null()
+        || right.is_null()
+        || matches!(called.expr.as_ref(), Expr::Literal(..))
+    {
+        return Ok(());
+    }
+    let (left, right) = (from_field(&operand).map_err(external)?, from_field(column).map_err(external)?);
+    let message = format!("{} IN a subquery of {}: these types cannot be compared", left.kind, right.kind);
+    let error = SqlError::new(SqlErrorKind::Type, message);
+    Err(inside(error.help("CAST one side to the type of the other")))
 }
 
 fn explicit_cast(
