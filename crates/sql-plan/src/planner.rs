@@ -37,6 +37,13 @@ pub struct OutputColumn {
     pub time: Option<TimeKind>,
 }
 
+/// What planning may take of the stack: plans are as deep as queries are nested, their views included, and who walks them calls itself.
+const STACK_BYTES: usize = 32 << 20;
+
+fn with_stack<T>(planned: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK_BYTES, STACK_BYTES, planned)
+}
+
 impl Planner {
     /// A planner over these.
     pub fn new(
@@ -47,6 +54,7 @@ impl Planner {
     ) -> Self {
         let options = crate::bind::options(&config.time_zone);
         let binder = Binder {
+            current: catalogs.current().clone(),
             catalogs,
             functions,
             registry,
@@ -76,16 +84,13 @@ impl Planner {
             let node = self.converter(&mut plan).convert(&logical)?;
             output_columns(&logical, &plan, node)
         };
-        columns().map_err(|e| placed(e, &query.text, query.span))
+        with_stack(columns).map_err(|e| placed(e, &query.text, query.span))
     }
 
     /// The columns of a table or view, in order.
     pub fn columns_of(&self, path: &ObjectPath) -> PlanResult<Vec<OutputColumn>> {
         let object = self.binder.catalogs.object(path).map_err(lower)?.clone();
-        let logical = self.binder.object(path, &object, &[])?;
-        let mut plan = Plan::default();
-        let node = self.converter(&mut plan).convert(&logical)?;
-        output_columns(&logical, &plan, node)
+        self.columns_of_object(path, &object)
     }
 
     /// The type of a computed column of a table that is being declared.
@@ -100,22 +105,30 @@ impl Planner {
 
     /// Checks a view that is being declared; gives its columns.
     pub fn view_columns(&self, path: &ObjectPath, view: &CatalogView) -> PlanResult<Vec<OutputColumn>> {
-        let logical = self.binder.object(path, &CatalogObject::View(view.clone()), &[])?;
-        let mut plan = Plan::default();
-        let node = self.converter(&mut plan).convert(&logical)?;
-        output_columns(&logical, &plan, node)
+        self.columns_of_object(path, &CatalogObject::View(view.clone()))
+    }
+
+    fn columns_of_object(&self, path: &ObjectPath, object: &CatalogObject) -> PlanResult<Vec<OutputColumn>> {
+        with_stack(|| {
+            let logical = self.binder.object(path, object, &[])?;
+            let mut plan = Plan::default();
+            let node = self.converter(&mut plan).convert(&logical)?;
+            output_columns(&logical, &plan, node)
+        })
     }
 
     /// Plans inserts as one job.
     pub fn inserts(&self, inserts: &[Insert]) -> PlanResult<Plan> {
-        self.in_mode(|plan| {
-            for insert in inserts {
-                let sink = self.insert(plan, insert)?;
-                plan.sinks.push(sink);
-            }
-            Ok(())
-        })
-        .map_err(|e| of_insert(e, inserts))
+        let planned = || {
+            self.in_mode(|plan| {
+                for insert in inserts {
+                    let sink = self.insert(plan, insert)?;
+                    plan.sinks.push(sink);
+                }
+                Ok(())
+            })
+        };
+        with_stack(planned).map_err(|e| of_insert(e, inserts))
     }
 
     /// Plans in the mode that is set: batch only where all inputs end.
@@ -160,7 +173,7 @@ impl Planner {
                 Ok(())
             })
         };
-        planned().map_err(|e| placed(e, &query.text, query.span))
+        with_stack(planned).map_err(|e| placed(e, &query.text, query.span))
     }
 
     /// Plans a query whose rows become a stream of the program. Streams go on, so this is never batch mode.
@@ -176,7 +189,7 @@ impl Planner {
             plan.sinks.push(given);
             self.finished(crate::late::route(self, &plan)?)
         };
-        planned().map_err(|e| placed(e, &query.text, query.span))
+        with_stack(planned).map_err(|e| placed(e, &query.text, query.span))
     }
 
     /// What is left to be settled when all statements are converted.

@@ -115,3 +115,17 @@ fn any_text_gives_a_plan_or_an_error() {
         panic!("{e}");
     }
 }
+
+#[test]
+fn chains_of_views_end_in_an_error_or_a_plan() {
+    let chain = |n: usize| {
+        let views: String =
+            (1..=n).map(|i| format!("CREATE VIEW v{i} AS SELECT id + 1 AS id FROM v{};\n", i - 1)).collect();
+        let first = "CREATE VIEW v0 AS SELECT * FROM (VALUES (1)) AS t(id);\n";
+        format!("{first}{views}SELECT id FROM v{n};")
+    };
+    assert_eq!(support::Session::new("").jobs(&chain(63)).map(|jobs| jobs.len()).ok(), Some(1));
+    let script = chain(64);
+    let error = support::Session::new("").jobs(&script).expect_err("too many");
+    assert!(error.message.contains("stands below 64 others"), "{}", error.render(&script));
+}

@@ -50,10 +50,15 @@ use flugs_table::Registry;
 use std::sync::Arc;
 use text::{parse_expression, parse_query};
 
+/// How many views may read one another in a row.
+const VIEWS_MAX: usize = 64;
+
 /// All that a query's names and options mean.
 #[derive(Clone)]
 pub(crate) struct Binder {
     pub(crate) catalogs: Arc<Catalogs>,
+    /// Where names are looked up.
+    pub(crate) current: Current,
     pub(crate) functions: Arc<FunctionRegistry>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<ConfigOptions>,
@@ -136,10 +141,7 @@ impl Binder {
 
     /// The same with names looked up where an object was declared.
     fn at(&self, current: &Current) -> Binder {
-        let mut catalogs = self.catalogs.as_ref().clone();
-        // The place was there when the object was declared; where it is gone, names in it are errors of their own.
-        let _ = catalogs.use_database(&current.catalog, &current.database);
-        Binder { catalogs: Arc::new(catalogs), ..self.clone() }
+        Binder { current: current.clone(), ..self.clone() }
     }
 
     /// The plan of a table or view.
@@ -162,6 +164,12 @@ impl Binder {
     fn view(&self, path: &ObjectPath, view: &CatalogView) -> PlanResult<LogicalPlan> {
         if self.expanding.contains(path) {
             return Err(semantic(format!("view '{path}' refers to itself")));
+        }
+        if self.expanding.len() == VIEWS_MAX {
+            return Err(semantic(format!(
+                "view '{path}' stands below {VIEWS_MAX} others, each of which reads the next"
+            ))
+            .help("write what some of them do as one, or keep a result of one of them in a table"));
         }
         let mut binder = self.at(&view.current);
         binder.expanding.push(path.clone());

@@ -166,7 +166,7 @@ impl Binder {
     /// The table of a name that an option has.
     fn named_in_option(&self, name: &str) -> PlanResult<ObjectPath> {
         let parts: Vec<String> = name.split('.').map(str::to_owned).collect();
-        let path = self.catalogs.resolve(&parts).map_err(lower)?;
+        let path = self.current.resolve(&parts).map_err(lower)?;
         self.catalogs.object(&path).map_err(lower)?;
         Ok(path)
     }
@@ -228,7 +228,7 @@ impl Binder {
 
     /// A table or view by name, as DataFusion looks for it.
     pub(super) fn planned(&self, parts: &[String], hints: &[(String, String)]) -> PlanResult<PlannedTable> {
-        let path = self.catalogs.resolve(parts).map_err(lower)?;
+        let path = self.current.resolve(parts).map_err(lower)?;
         let object = self.catalogs.object(&path).map_err(lower)?;
         let plan = self.object(&path, object, hints)?;
         Ok(PlannedTable { schema: Arc::new(plan.schema().as_arrow().clone()), plan })
