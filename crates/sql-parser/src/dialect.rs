@@ -116,6 +116,9 @@ impl Dialect for FlinkDialect {
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        if expression::at_distinct(parser) {
+            return Some(Ok(expression::DISTINCT_PRECEDENCE));
+        }
         let known = match &parser.peek_token_ref().token {
             Token::Word(word) => matches!(
                 word.keyword,

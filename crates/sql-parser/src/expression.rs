@@ -89,7 +89,7 @@ pub(crate) fn infix(p: &mut Parser, left: &Expr) -> Option<Step<Expr>> {
         if cursor::at_nth(p, behind, "JSON") {
             return Some(Ok(is_json(p, left.clone(), negated)));
         }
-        return None;
+        return at_distinct(p).then(|| distinct(p, left.clone(), negated));
     }
     let negated = at(p, "NOT");
     let behind = usize::from(negated);
@@ -99,6 +99,28 @@ pub(crate) fn infix(p: &mut Parser, left: &Expr) -> Option<Step<Expr>> {
     let symmetric = cursor::at_nth(p, behind + 1, "SYMMETRIC");
     (symmetric || cursor::at_nth(p, behind + 1, "ASYMMETRIC"))
         .then(|| between(p, left.clone(), negated, symmetric))
+}
+
+/// How `IS [NOT] DISTINCT FROM` binds: tighter than the other comparisons and looser than `+`. (In Calcite it is as tight as `+`, so that
+/// `a IS DISTINCT FROM b + 1` has no meaning there.)
+pub(crate) const DISTINCT_PRECEDENCE: u8 = 25;
+
+/// At `IS [NOT] DISTINCT FROM`.
+pub(crate) fn at_distinct(p: &Parser) -> bool {
+    let behind = if cursor::at_nth(p, 1, "NOT") { 2 } else { 1 };
+    at(p, "IS") && cursor::at_nth(p, behind, "DISTINCT") && cursor::at_nth(p, behind + 1, "FROM")
+}
+
+/// `IS [NOT] DISTINCT FROM right`: `sqlparser` would take all that follows for the right side, `AND` and `OR` with it.
+fn distinct(p: &mut Parser, left: Expr, negated: bool) -> Step<Expr> {
+    for _ in 0..if negated { 4 } else { 3 } {
+        p.advance_token();
+    }
+    let (left, right) = (Box::new(left), Box::new(p.parse_subexpr(DISTINCT_PRECEDENCE)?));
+    Ok(match negated {
+        true => Expr::IsNotDistinctFrom(left, right),
+        false => Expr::IsDistinctFrom(left, right),
+    })
 }
 
 /// `IS [NOT] JSON [VALUE | SCALAR | ARRAY | OBJECT]`.

@@ -5,7 +5,7 @@ use flugs_sql_parser::{
     Hint, HintTarget, Interval, Query, Statement, TableArgument, WindowKind, WindowTvf, cast_type,
     interval_of,
 };
-use sqlparser::ast::{Expr, SelectItem, SetExpr, TableFactor, TableVersion};
+use sqlparser::ast::{BinaryOperator, Expr, SelectItem, SetExpr, TableFactor, TableVersion};
 
 #[track_caller]
 fn query(text: &str) -> Query {
@@ -409,4 +409,20 @@ fn match_recognize_is_kept() {
     assert!(
         matches!(&select.from[0].relation, TableFactor::MatchRecognize { symbols, .. } if symbols.len() == 2)
     );
+}
+
+#[test]
+fn distinct_from_ends_where_a_comparison_ends() {
+    let and = expression("a IS NOT DISTINCT FROM FALSE AND b = 2");
+    let Expr::BinaryOp { left, op, .. } = and else { panic!("{and:?}") };
+    assert_eq!((left.to_string().as_str(), op), ("a IS NOT DISTINCT FROM false", BinaryOperator::And));
+    let or = expression("c OR a IS DISTINCT FROM b + 1 OR d");
+    let Expr::BinaryOp { left, right, .. } = or else { panic!("{or:?}") };
+    assert_eq!(
+        (left.to_string().as_str(), right.to_string().as_str()),
+        ("c OR a IS DISTINCT FROM b + 1", "d")
+    );
+    let equal = expression("a = b IS DISTINCT FROM c");
+    let Expr::BinaryOp { right, .. } = equal else { panic!("{equal:?}") };
+    assert_eq!(right.to_string(), "b IS DISTINCT FROM c");
 }
