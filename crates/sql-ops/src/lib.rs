@@ -15,6 +15,7 @@ pub mod edge;
 pub mod failure;
 pub mod join;
 mod json;
+pub mod logic;
 pub mod malformed;
 mod outbox;
 pub mod over;

@@ -9,6 +9,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use datafusion_common::{DataFusionError, Result as Evaluated};
+use datafusion_expr::Operator;
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::{CaseExpr, Column, Literal};
 use datafusion_physical_expr::utils::collect_columns;
@@ -169,7 +170,9 @@ fn described(expr: &Arc<dyn PhysicalExpr>, row: &RecordBatch, error: &DataFusion
 }
 
 fn divide_otherwise(quotient: &Arc<dyn PhysicalExpr>) -> String {
+    let is_quotient = matches!(operator_of(quotient), Some(Operator::Divide | Operator::Modulo));
     match quotient.children().last() {
+        _ if !is_quotient => INSTEAD.to_owned(),
         Some(divisor) if divisor.downcast_ref::<Literal>().is_none() => format!(
             "write NULLIF({}, 0) in place of the divisor to get NULL, or filter such rows out",
             in_words(divisor)

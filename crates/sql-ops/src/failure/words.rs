@@ -1,6 +1,7 @@
 //! Physical expressions as they would be written in SQL, nearly.
 
 use crate::division::Division;
+use crate::logic::Logic;
 use arrow::array::ArrayRef;
 use arrow::datatypes::IntervalMonthDayNano;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -40,6 +41,9 @@ pub(super) fn operator_of(expr: &Arc<dyn PhysicalExpr>) -> Option<Operator> {
     }
     if let Some(division) = expr.downcast_ref::<Division>() {
         return Some(division.operator());
+    }
+    if let Some(logic) = expr.downcast_ref::<Logic>() {
+        return Some(logic.operator());
     }
     Some(match expr.downcast_ref::<ScalarFunctionExpr>()?.name().to_ascii_uppercase().as_str() {
         "DECIMAL_ADD" | "DATETIME_ADD" => Operator::Plus,

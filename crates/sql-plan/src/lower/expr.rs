@@ -11,6 +11,7 @@ use datafusion_expr::execution_props::ExecutionProps;
 use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
 use flugs_sql_ops::division::wrapping;
+use flugs_sql_ops::logic::guarding;
 use flugs_types::{Error, Result};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub fn physical(
     properties.config_options = Some(options.clone());
     create_physical_expr(expr, &input, &properties, &PhysicalPlanningContext::default())
         .and_then(|made| wrapping(made, &schema))
+        .and_then(|made| guarding(made, &schema))
         .map_err(bug)
 }
 
