@@ -149,6 +149,8 @@ fn place_watermark(plan: &mut Plan, at: NodeId, column: Expr, watermark: Expr) -
             let below = place_watermark(plan, input, column, watermark)?;
             Ok(plan.add(node.op.clone(), vec![below], node.fields))
         }
+        // What no row passes holds no time back.
+        Op::Values(rows) if rows.num_rows() == 0 => Ok(at),
         other => Err(Error::bug(format!("a watermark over {}", other.name()))),
     }
 }
