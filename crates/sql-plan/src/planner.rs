@@ -100,7 +100,7 @@ impl Planner {
 
     /// Checks a table that is being declared: its computed columns and its watermark.
     pub fn check_table(&self, path: &ObjectPath, table: &CatalogTable) -> PlanResult<()> {
-        self.binder.check(path, table)
+        self.binder.declaration(path, table).map(|_| ())
     }
 
     /// Checks a view that is being declared; gives its columns.
@@ -110,7 +110,10 @@ impl Planner {
 
     fn columns_of_object(&self, path: &ObjectPath, object: &CatalogObject) -> PlanResult<Vec<OutputColumn>> {
         with_stack(|| {
-            let logical = self.binder.object(path, object, &[])?;
+            let logical = match object {
+                CatalogObject::Table(table) => self.binder.declaration(path, table)?,
+                CatalogObject::View(_) => self.binder.object(path, object, &[])?,
+            };
             let mut plan = Plan::default();
             let node = self.converter(&mut plan).convert(&logical)?;
             output_columns(&logical, &plan, node)

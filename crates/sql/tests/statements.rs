@@ -56,6 +56,23 @@ fn what_is_declared_is_described() {
 }
 
 #[test]
+fn a_table_that_is_only_written_is_described() {
+    let mut env = session();
+    for connector in ["print", "blackhole"] {
+        run(
+            &mut env,
+            &format!(
+                "CREATE TABLE {connector}s (id BIGINT NOT NULL, s STRING) WITH ('connector' = '{connector}')"
+            ),
+        );
+        assert_eq!(
+            run(&mut env, &format!("DESCRIBE {connector}s")),
+            ["id|BIGINT|FALSE|<NULL>|<NULL>|<NULL>", "s|STRING|TRUE|<NULL>|<NULL>|<NULL>"]
+        );
+    }
+}
+
+#[test]
 fn views_come_back_from_their_text() {
     let mut env = session();
     run(&mut env, "CREATE VIEW v (a, b) COMMENT 'c' AS SELECT n, n * 2 FROM (VALUES (1), (2)) AS t(n)");

@@ -192,15 +192,15 @@ impl Binder {
             .map_err(planning)
     }
 
-    /// Binds what a table declares: its computed columns and its watermark.
-    pub(crate) fn check(&self, path: &ObjectPath, table: &CatalogTable) -> PlanResult<()> {
-        // Whether its connector can be read is no matter of its declaration.
+    /// Binds what a table declares: its computed columns and its watermark. Whether its connector can be read is no matter of its
+    /// declaration.
+    pub(crate) fn declaration(&self, path: &ObjectPath, table: &CatalogTable) -> PlanResult<LogicalPlan> {
         let kind = match &table.kind {
             TableKind::Inline(_) => table.kind.clone(),
             TableKind::Connector => TableKind::Inline(ScanSource::Table(Arc::new(tables::Unread))),
         };
         let unread = CatalogTable { kind, ..table.clone() };
-        self.table(path, &unread, &[]).map(|_| ())
+        self.table(path, &unread, &[])
     }
 
     /// The types of a table's computed columns, which need no connector.
