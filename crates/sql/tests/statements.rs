@@ -73,6 +73,23 @@ fn a_table_that_is_only_written_is_described() {
 }
 
 #[test]
+fn changes_that_were_written_are_read_as_changes() {
+    let mut env = session();
+    run(
+        &mut env,
+        "CREATE TABLE up (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'memory')",
+    );
+    run(
+        &mut env,
+        "INSERT INTO up SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a'), ('a')) AS t(k) GROUP BY k",
+    );
+    let mut rows = run(&mut env, "SELECT * FROM up");
+    rows.sort();
+    assert_eq!(rows, ["a|3", "b|1"]);
+    assert_eq!(run(&mut env, "SELECT SUM(n) FROM up"), ["4"]);
+}
+
+#[test]
 fn views_come_back_from_their_text() {
     let mut env = session();
     run(&mut env, "CREATE VIEW v (a, b) COMMENT 'c' AS SELECT n, n * 2 FROM (VALUES (1), (2)) AS t(n)");

@@ -4,14 +4,14 @@ use crate::refusal;
 use crate::rows::RowsTable;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
-use flugs_batch::{ChangeBatch, Records};
+use flugs_batch::{Batch, ChangeBatch, Records};
 use flugs_connector::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
 use flugs_sql_types::to_schema;
 use flugs_table::{
     ChangelogMode, KeyedRows, LookupSource, OptionKind, OptionSpec, TableContext, TableFactory, TableSink,
     TableSource,
 };
-use flugs_types::{CheckpointId, Error, Result};
+use flugs_types::{CheckpointId, Error, Result, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,7 +26,7 @@ const OPTIONS: &[OptionSpec] = &[
         key: "changelog-mode",
         kind: OptionKind::Enum(&["append", "upsert", "retract"]),
         default: None,
-        doc: "what the rows do on reading; what the query gives on writing",
+        doc: "what the rows do on reading (by default what was written tells); what the query gives on writing",
     },
 ];
 
@@ -102,8 +102,11 @@ impl TableFactory for MemoryTables {
     }
 
     fn source(&self, table: TableContext<'_>) -> Result<Box<dyn TableSource>> {
-        let rows = RowsTable::new(self.rows(&Self::name_of(table)));
-        Ok(Box::new(match Self::mode_of(table) {
+        let written = self.rows(&Self::name_of(table));
+        let mode =
+            Self::mode_of(table).or_else(|| is_upsert(table, &written).then_some(ChangelogMode::Upsert));
+        let rows = RowsTable::new(written);
+        Ok(Box::new(match mode {
             Some(mode) => rows.mode(mode),
             None => rows,
         }))
@@ -131,6 +134,12 @@ impl TableFactory for MemoryTables {
             .map_err(|e| Error::job("the rows are not of the table's types").caused_by(e))?;
         Ok(Box::new(KeyedRows::new(all, keys)?))
     }
+}
+
+/// Whether rows of a table with a key were written by their key: new rows without those that they take the place of.
+fn is_upsert(table: TableContext<'_>, written: &[ChangeBatch]) -> bool {
+    let has = |kind| written.iter().any(|batch| (0..batch.len()).any(|row| batch.kind(row) == kind));
+    !table.schema.primary_key.is_empty() && has(RowKind::UpdateAfter) && !has(RowKind::UpdateBefore)
 }
 
 #[derive(Clone)]
