@@ -22,4 +22,5 @@ pub mod table;
 pub mod temporal;
 
 pub use registry::{Category, FunctionDoc, FunctionKind, FunctionRegistry};
+pub use support::common_type;
 pub use table::TableFunction;

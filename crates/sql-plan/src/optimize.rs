@@ -3,6 +3,7 @@
 //! Left out are those that look at statistics or sizes, move limits through what may be unbounded, or make another state of the
 //! same query: join reordering, limit pushdown, the split of single distincts.
 
+use crate::bind::common::join_keys;
 use crate::marks;
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
@@ -46,7 +47,7 @@ fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 
 /// Checks and coerces types, then optimizes.
 pub(crate) fn optimize(plan: LogicalPlan, options: &Arc<ConfigOptions>) -> Result<LogicalPlan> {
-    let plan = Analyzer::new().execute_and_check(plan, options, |_, _| {})?;
+    let plan = Analyzer::new().execute_and_check(join_keys(plan)?, options, |_, _| {})?;
     let config = OptimizerContext::new_with_config_options(options.clone());
     let plan = marks::expand(plan, &config)?;
     Optimizer::with_rules(rules()).optimize(plan, &config, |_, _| {})

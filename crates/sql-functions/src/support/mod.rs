@@ -17,6 +17,7 @@ mod text;
 pub(crate) use call::{Call, Column};
 pub(crate) use definition::{Definition, Types};
 pub(crate) use errors::{data_error, planning_error, to_datafusion};
-pub(crate) use parameter::{Parameter, common_type, int_digits, type_name};
+pub use parameter::common_type;
+pub(crate) use parameter::{Parameter, int_digits, type_name};
 pub(crate) use slices::SliceBuilder;
 pub(crate) use text::{STRING_BYTES_MAX, Text, TextWriter, too_long};

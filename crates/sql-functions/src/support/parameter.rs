@@ -120,7 +120,7 @@ pub(crate) fn int_digits(data_type: &DataType) -> Option<u8> {
 }
 
 /// The type that holds the values of both: what `COALESCE`, `CASE`, `GREATEST` and `UNION` give. None where Flink has none.
-pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType> {
+pub fn common_type(left: &DataType, right: &DataType) -> Option<DataType> {
     use DataType::*;
     let (left, right) = (canonical(left), canonical(right));
     if left == right {

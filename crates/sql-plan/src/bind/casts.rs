@@ -2,6 +2,9 @@
 //!
 //! DataFusion calls a cast like what is cast, and takes no two aggregates of one name: `SUM(CAST(x AS INT))` beside
 //! `SUM(CAST(x AS DOUBLE))`. So until types are settled each cast stands in a call that has the type in its name.
+//!
+//! The values of `VALUES` stand in such calls too: DataFusion casts them to types of its own as soon as it sees them, and refuses
+//! those of different lengths and precisions.
 
 use crate::bind::calls::call;
 use arrow::datatypes::{DataType, FieldRef};
@@ -16,6 +19,9 @@ use std::sync::Arc;
 
 /// What the names of such calls begin with.
 const PREFIX: &str = "cast as ";
+
+/// The name of the call around a value.
+const VALUE: &str = "cast as value";
 
 /// Puts casts of anything but literals into such calls.
 pub(super) fn rewrite<T: VisitMut + Visit>(tree: &mut T) {
@@ -32,8 +38,42 @@ pub(super) fn rewrite<T: VisitMut + Visit>(tree: &mut T) {
             }
             ControlFlow::Continue(())
         }
+
+        fn post_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
+            values(&mut query.body);
+            ControlFlow::Continue(())
+        }
     }
     let _ = VisitMut::visit(tree, &mut Casts);
+}
+
+fn values(body: &mut ast::SetExpr) {
+    match body {
+        ast::SetExpr::Values(values) => {
+            for value in values.rows.iter_mut().flat_map(|row| row.content.iter_mut()) {
+                let of = std::mem::replace(value, ast::Expr::value(ast::Value::Null));
+                *value = call(ast::Ident::with_quote('`', VALUE), vec![of]);
+            }
+        }
+        ast::SetExpr::SetOperation { left, right, .. } => {
+            values(left);
+            values(right);
+        }
+        // A query in parentheses is visited by itself.
+        _ => {}
+    }
+}
+
+/// A value of `VALUES` without the casts that DataFusion put around it.
+pub(super) fn value_in(expr: Expr) -> Expr {
+    let mut inner = &expr;
+    while let Expr::Cast(cast) = inner {
+        inner = &cast.expr;
+    }
+    match inner {
+        Expr::ScalarFunction(call) if call.func.name() == VALUE => cast_in(call).cloned().unwrap_or(expr),
+        _ => expr,
+    }
 }
 
 /// The function of such a call.
@@ -72,6 +112,7 @@ impl ScalarUDFImpl for NamedCast {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         match args.arg_fields {
+            [of] if self.name == VALUE => Ok(Arc::new(of.as_ref().clone().with_metadata(Default::default()))),
             [of] => Ok(of.clone()),
             _ => plan_err!("a cast has one argument"),
         }

@@ -1,4 +1,6 @@
-//! Integer literals as `INT`, before binding: DataFusion takes them for `BIGINT`, and chooses functions and types by that.
+//! Number literals in Flink's types, before binding: DataFusion takes integers for `BIGINT`, and chooses functions and types by that.
+//!
+//! Those with an exponent are `DOUBLE`, where DataFusion takes them for decimals.
 //!
 //! A literal becomes `CAST(n AS INT)`, which typing folds. Where DataFusion wants a bare number (limits, ordinals, frames) it
 //! stays one.
@@ -20,14 +22,12 @@ fn is_small(text: &str) -> bool {
     text.parse::<i32>().is_ok()
 }
 
-fn typed(expr: Expr) -> Expr {
-    Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(expr),
-        data_type: DataType::Int(None),
-        format: None,
-        array: false,
-    }
+fn has_exponent(text: &str) -> bool {
+    text.contains(['e', 'E']) && text.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+fn cast(expr: Expr, data_type: DataType) -> Expr {
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, format: None, array: false }
 }
 
 /// A bare number again.
@@ -45,7 +45,11 @@ impl VisitorMut for Literals {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
             Expr::Value(ValueWithSpan { value: Value::Number(text, false), .. }) if is_small(text) => {
-                *expr = typed(expr.clone());
+                *expr = cast(expr.clone(), DataType::Int(None));
+            }
+            Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) if has_exponent(text) => {
+                let text = Expr::value(Value::SingleQuotedString(text.to_string()));
+                *expr = cast(text, DataType::Double(ast::ExactNumberInfo::None));
             }
             Expr::Function(call) => {
                 if let Some(WindowType::WindowSpec(spec)) = &mut call.over

@@ -6,6 +6,7 @@
 mod calls;
 mod casts;
 mod check;
+pub(crate) mod common;
 mod context;
 pub(crate) mod group_windows;
 mod grouping;

@@ -2,7 +2,7 @@
 //!
 //! Runs on the bound plan before DataFusion coerces types, so every cast that is there was written by the user.
 
-use crate::bind::{casts, inside};
+use crate::bind::{casts, common, inside};
 use arrow::datatypes::DataType;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, DataFusionError, Result, ScalarValue};
@@ -24,13 +24,16 @@ pub(crate) fn apply(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<L
     Ok(plan.transform_up_with_subqueries(|plan| node(plan, functions))?.data)
 }
 
-fn external(e: Error) -> DataFusionError {
+pub(super) fn external(e: Error) -> DataFusionError {
     DataFusionError::External(Box::new(e))
 }
 
 fn node(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<Transformed<LogicalPlan>> {
     if let LogicalPlan::Values(values) = plan {
         return rows(values, functions).map(Transformed::yes);
+    }
+    if let LogicalPlan::Union(union) = plan {
+        return common::union(union).map(Transformed::yes);
     }
     // A limit's numbers are DataFusion's own.
     if matches!(plan, LogicalPlan::Limit(_)) {
@@ -49,9 +52,11 @@ fn rows(values: Values, functions: &FunctionRegistry) -> Result<LogicalPlan> {
     let empty = DFSchema::empty();
     let rows = values.values.into_iter();
     let rows: Vec<Vec<Expr>> = rows
-        .map(|row| row.into_iter().map(|e| typed(e, &empty, functions)).collect::<Result<_>>())
+        .map(|row| {
+            row.into_iter().map(|e| typed(casts::value_in(e), &empty, functions)).collect::<Result<_>>()
+        })
         .collect::<Result<_>>()?;
-    LogicalPlanBuilder::values(rows)?.build()
+    LogicalPlanBuilder::values(common::values(rows)?)?.build()
 }
 
 /// Types an expression over columns of `schema`.
@@ -75,13 +80,13 @@ fn typed_one(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Res
         Expr::BinaryExpr(binary) => arithmetic(binary, schema, functions),
         Expr::InSubquery(called) => {
             in_comparable(&called, schema)?;
-            Ok(Transformed::no(Expr::InSubquery(called)))
+            common::operands(Expr::InSubquery(called), schema)
         }
         Expr::ScalarFunction(call) => Ok(match casts::cast_in(&call) {
             Some(cast) => Transformed::yes(cast.clone()),
             None => Transformed::no(Expr::ScalarFunction(call)),
         }),
-        other => Ok(Transformed::no(other)),
+        other => common::operands(other, schema),
     }
 }
 
@@ -104,7 +109,7 @@ fn in_comparable(called: &InSubquery, schema: &DFSchema) -> Result<()> {
     Err(inside(error.help("CAST one side to the type of the other")))
 }
 
-fn explicit_cast(
+pub(super) fn explicit_cast(
     expr: Expr,
     target: SqlType,
     try_cast: bool,
@@ -153,7 +158,7 @@ fn arithmetic(
     if let Some(call) = datetime(&binary, schema, functions)? {
         return Ok(Transformed::yes(call));
     }
-    Ok(Transformed::no(Expr::BinaryExpr(binary)))
+    common::operands(Expr::BinaryExpr(binary), schema)
 }
 
 /// Dates and times with intervals: DataFusion gives other types than Flink. Timestamps are the same in both.
