@@ -2,11 +2,14 @@
 //! is its last result, and ```` ```error ```` is what it fails with. Tables of options are made from what connectors, formats and
 //! sessions declare. `FLUGS_BLESS=1` writes results and tables anew.
 
-use flugs_sql::{Folded, KeyUse, SESSION_KEYS, SqlEnvironment};
+mod support;
+
+use flugs_sql::{KeyUse, SESSION_KEYS, SqlEnvironment};
 use flugs_table::{OptionKind, OptionSpec, Registry};
 use flugs_types::Result;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use support::folded;
 
 fn registry() -> Registry {
     let mut registry = Registry::new();
@@ -32,13 +35,8 @@ fn run(env: &mut SqlEnvironment, script: &str) -> Result<String> {
     let mut shown = String::new();
     let last = script.trim().trim_end_matches(';').rsplit(";\n").next().unwrap_or_default().trim_start();
     let is_query = last.starts_with("SELECT") || last.starts_with("WITH");
-    env.execute_script(script, |mut result| {
-        let format = result.format();
-        let mut folded = Folded::new();
-        while let Some(batch) = result.next_batch() {
-            folded.add(&batch)?;
-        }
-        result.wait()?;
+    env.execute_script(script, |result| {
+        let (format, folded) = folded(result)?;
         shown.clear();
         // What a query gives has no order that could be relied on.
         let rows = if is_query { folded.rows()? } else { folded.rows_as_they_came()? };

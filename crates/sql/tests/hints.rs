@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod support;
+
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, TimestampMillisecondArray};
 use flugs_batch::{Batch, ChangeBatch};
-use flugs_sql::{Folded, RowFormat, SqlEnvironment};
+use flugs_sql::SqlEnvironment;
 use flugs_table::Registry;
 use flugs_tables::MemoryTables;
 use std::sync::Arc;
+use support::sorted_rows;
 
 const TABLES: &str = "
     CREATE TABLE t (k INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'memory', 'name' = 't');
@@ -43,26 +46,7 @@ fn row(k: i32, ts: i64) -> ChangeBatch {
 }
 
 fn run(env: &mut SqlEnvironment, script: &str) -> Vec<String> {
-    tried(env, script).unwrap_or_else(|e| panic!("{script}: {e}"))
-}
-
-/// The rows of the last result, sorted.
-fn tried(env: &mut SqlEnvironment, script: &str) -> flugs_types::Result<Vec<String>> {
-    let mut lines = Vec::new();
-    env.execute_script(script, |mut result| {
-        let format: RowFormat = result.format();
-        let mut folded = Folded::new();
-        while let Some(batch) = result.next_batch() {
-            folded.add(&batch)?;
-        }
-        result.wait()?;
-        let rows = folded.rows()?;
-        lines = rows.map(|rows| format.text_rows(&rows)).transpose()?.unwrap_or_default();
-        Ok(())
-    })?;
-    let mut lines: Vec<String> = lines.into_iter().map(|row| row.join(" | ")).collect();
-    lines.sort();
-    Ok(lines)
+    sorted_rows(env, script).unwrap_or_else(|e| panic!("{script}: {e}"))
 }
 
 fn explained(query: &str) -> String {
@@ -70,7 +54,7 @@ fn explained(query: &str) -> String {
 }
 
 fn refused(query: &str) -> String {
-    tried(&mut session().0, query).unwrap_err().to_string()
+    sorted_rows(&mut session().0, query).unwrap_err().to_string()
 }
 
 fn count(tables: &MemoryTables, name: &str) -> usize {

@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod support;
+
 use flugs_cluster::JobStatus;
-use flugs_sql::{Folded, SqlEnvironment};
+use flugs_sql::SqlEnvironment;
 use flugs_table::Registry;
 use flugs_types::Result;
 use std::fmt::Write as _;
@@ -12,6 +14,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+use support::sorted_rows;
 use tempfile::TempDir;
 
 /// A session, and a folder that `/data` in scripts stands for.
@@ -57,23 +60,9 @@ impl Session {
 
     /// The rows of the last result, sorted.
     fn tried(&mut self, script: &str) -> Result<Vec<String>> {
-        let mut lines = Vec::new();
         let (script, place) = (self.real(script), self.real("/data"));
-        self.env.execute_script(&script, |mut result| {
-            let format = result.format();
-            let mut folded = Folded::new();
-            while let Some(batch) = result.next_batch() {
-                folded.add(&batch)?;
-            }
-            result.wait()?;
-            let rows = folded.rows()?;
-            lines = rows.map(|rows| format.text_rows(&rows)).transpose()?.unwrap_or_default();
-            Ok(())
-        })?;
-        let mut lines: Vec<String> =
-            lines.into_iter().map(|row| row.join(" | ").replace(&place, "/data")).collect();
-        lines.sort();
-        Ok(lines)
+        let rows = sorted_rows(&mut self.env, &script)?;
+        Ok(rows.into_iter().map(|row| row.replace(&place, "/data")).collect())
     }
 
     /// A table `t` of a file of this format.

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is that of a test")]
 
-use flugs_sql::{Folded, Polled, SqlEnvironment, TableResult};
+mod support;
+
+use flugs_sql::{Polled, SqlEnvironment, TableResult};
 use flugs_table::Registry;
 use flugs_types::Result;
 use std::time::Duration;
+use support::folded;
 
 fn session() -> SqlEnvironment {
     let mut registry = Registry::new();
@@ -14,13 +17,8 @@ fn session() -> SqlEnvironment {
 }
 
 /// The rows of a result, cells between bars.
-fn lines(mut result: TableResult) -> Vec<String> {
-    let format = result.format();
-    let mut folded = Folded::new();
-    while let Some(batch) = result.next_batch() {
-        folded.add(&batch).unwrap();
-    }
-    result.wait().unwrap();
+fn lines(result: TableResult) -> Vec<String> {
+    let (format, folded) = folded(result).unwrap();
     let rows = folded.rows_as_they_came().unwrap();
     let rows = rows.map(|rows| format.text_rows(&rows).unwrap()).unwrap_or_default();
     rows.into_iter().map(|row| row.join("|")).collect()

@@ -63,7 +63,8 @@ pub trait TableFactory: Send + Sync {
     /// A table to be written.
     fn sink(&self, table: TableContext<'_>) -> Result<Box<dyn TableSink>>;
 
-    /// A table in which rows are looked up by key (`FOR SYSTEM_TIME AS OF` processing time).
+    /// A table in which rows are looked up by key (`FOR SYSTEM_TIME AS OF` processing time). An error of kind `Job` where there is none:
+    /// such a join then keeps the newest row of each key that it reads.
     fn lookup(&self, table: TableContext<'_>, keys: &[usize]) -> Result<Box<dyn LookupSource>>;
 }
 

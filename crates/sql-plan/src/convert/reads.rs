@@ -5,7 +5,7 @@
 
 use crate::convert::predicate::{either, offers};
 use crate::convert::{equalities, with_known};
-use crate::plan::{Malformed, Node, NodeId, Op, Plan, PlanField, ScanOp, columns_of, joined};
+use crate::plan::{Malformed, Node, NodeId, Op, Plan, PlanField, ScanOp, canonical, columns_of, joined};
 use datafusion_common::Column;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_expr::Expr;
@@ -74,10 +74,9 @@ impl<'p> Reads<'p> {
         let mut applied: Vec<String> =
             read.offered.iter().filter(|p| applies(scan, p)).map(|p| format!("{p:?}")).collect();
         applied.sort_unstable();
-        let key = format!(
-            "{} {} {:?} {applied:?} {:?} {:?} {:?} {:?}",
-            scan.table, scan.identity, scan.limit, read.watermark, read.rowtime, scan.late, scan.malformed
-        );
+        let times = (canonical::optional(&read.watermark), canonical::optional(&read.rowtime));
+        let how = (scan.limit, applied, times, &scan.late, &scan.malformed);
+        let key = format!("{:?} {:?} {how:?}", scan.table, scan.identity);
         let group = match self.groups.iter().position(|(other, _)| *other == key) {
             Some(at) => at,
             None => {

@@ -117,7 +117,7 @@ pub(super) fn identity(options: &Options) -> String {
     let is_how =
         |key: &str| matches!(key, "scan.parallelism" | "sink.parallelism" | "late" | OnMalformed::KEY);
     let what = options.iter().filter(|(key, _)| !is_how(key));
-    what.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+    what.map(|(key, value)| format!("{key:?}={value:?}")).collect::<Vec<_>>().join(",")
 }
 
 /// Moves the watermark below the computed columns to the scan.

@@ -14,6 +14,7 @@ use datafusion_expr::utils::conjunction;
 use datafusion_expr::{Expr, ExprSchemable, JoinType, LogicalPlan, Operator, try_cast};
 use flugs_sql_types::{TimeKind, to_schema};
 use flugs_table::TableContext;
+use flugs_types::ErrorKind;
 use std::sync::Arc;
 
 impl Converter<'_> {
@@ -108,7 +109,12 @@ impl Converter<'_> {
             options: &table.options,
             registry: &self.binder.registry,
         };
-        let Ok(source) = factory.lookup(context, &keys) else { return Ok(None) };
+        let source = match factory.lookup(context, &keys) {
+            Ok(source) => source,
+            // No table to look up in; a file that is not there, or that cannot be read, is another matter.
+            Err(error) if error.kind() == ErrorKind::Job => return Ok(None),
+            Err(error) => return Err(lower(error)),
+        };
         if let Malformed::Route(_) = table.malformed {
             return Err(semantic(format!(
                 "rows of '{name}' are looked up, and malformed records cannot be routed then"
