@@ -1,112 +1,51 @@
 //! Division of whole numbers that overflows as in Java: the least number divided by -1 is itself, and leaves no rest.
 
+use crate::binary::{Binary, Evaluation, special};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::kernels::numeric::{div, neg_wrapping, rem, sub_wrapping};
 use arrow::compute::kernels::{cmp::eq, zip::zip};
-use arrow::datatypes::{DataType, FieldRef, Schema};
+use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
-use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DataFusionError, Result, ScalarValue};
 use datafusion_expr::{ColumnarValue, Operator};
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::BinaryExpr;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A quotient or rest of whole numbers. Only where Arrow says that a row overflows is it computed in another way.
-#[derive(Debug, Clone)]
-pub(crate) struct Division(BinaryExpr);
+pub(crate) type Division = Binary<Wrapping>;
 
-impl Division {
-    pub(crate) fn operator(&self) -> Operator {
-        *self.0.op()
-    }
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Wrapping;
 
-    fn wrapped(&self, rows: &RecordBatch) -> Result<ArrayRef> {
-        let side = |side: &Arc<dyn PhysicalExpr>| side.evaluate(rows)?.into_array(rows.num_rows());
-        let (left, right) = (side(self.0.left())?, side(self.0.right())?);
-        let one = |n: i64| ScalarValue::Int64(Some(n)).cast_to(left.data_type())?.to_scalar();
-        let by_minus_one = eq(&right, &one(-1)?)?;
-        let divisor = zip(&by_minus_one, &one(1)?, &right)?;
-        let (safe, otherwise) = match self.operator() {
-            Operator::Divide => (div(&left, &divisor)?, neg_wrapping(&left)?),
-            _ => (rem(&left, &divisor)?, sub_wrapping(&left, &left)?),
-        };
-        Ok(zip(&by_minus_one, &otherwise, &safe)?)
+impl Evaluation for Wrapping {
+    fn evaluate(&self, expr: &BinaryExpr, rows: &RecordBatch) -> Result<ColumnarValue> {
+        match expr.evaluate(rows) {
+            Err(error) if is_overflow(&error) => wrapped(expr, rows).map(ColumnarValue::Array),
+            value => value,
+        }
     }
+}
+
+fn wrapped(expr: &BinaryExpr, rows: &RecordBatch) -> Result<ArrayRef> {
+    let side = |side: &Arc<dyn PhysicalExpr>| side.evaluate(rows)?.into_array(rows.num_rows());
+    let (left, right) = (side(expr.left())?, side(expr.right())?);
+    let one = |n: i64| ScalarValue::Int64(Some(n)).cast_to(left.data_type())?.to_scalar();
+    let by_minus_one = eq(&right, &one(-1)?)?;
+    let divisor = zip(&by_minus_one, &one(1)?, &right)?;
+    let (safe, otherwise) = match expr.op() {
+        Operator::Divide => (div(&left, &divisor)?, neg_wrapping(&left)?),
+        _ => (rem(&left, &divisor)?, sub_wrapping(&left, &left)?),
+    };
+    Ok(zip(&by_minus_one, &otherwise, &safe)?)
 }
 
 /// The expression with divisions of whole numbers that do not overflow.
 pub fn wrapping(expr: Arc<dyn PhysicalExpr>, input: &Schema) -> Result<Arc<dyn PhysicalExpr>> {
-    let wrapped = expr.transform_up(|part| match part.downcast_ref::<BinaryExpr>() {
-        Some(binary)
-            if matches!(binary.op(), Operator::Divide | Operator::Modulo)
-                && part.data_type(input)?.is_signed_integer() =>
-        {
-            Ok(Transformed::yes(Arc::new(Division(binary.clone())) as Arc<dyn PhysicalExpr>))
-        }
-        _ => Ok(Transformed::no(part)),
-    });
-    Ok(wrapped?.data)
-}
-
-impl PartialEq for Division {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl Eq for Division {}
-
-impl Hash for Division {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl fmt::Display for Division {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl PhysicalExpr for Division {
-    fn data_type(&self, input: &Schema) -> Result<DataType> {
-        self.0.data_type(input)
-    }
-
-    fn nullable(&self, input: &Schema) -> Result<bool> {
-        self.0.nullable(input)
-    }
-
-    fn return_field(&self, input: &Schema) -> Result<FieldRef> {
-        self.0.return_field(input)
-    }
-
-    fn evaluate(&self, rows: &RecordBatch) -> Result<ColumnarValue> {
-        match self.0.evaluate(rows) {
-            Err(error) if is_overflow(&error) => self.wrapped(rows).map(ColumnarValue::Array),
-            value => value,
-        }
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        self.0.children()
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn PhysicalExpr>>,
-    ) -> Result<Arc<dyn PhysicalExpr>> {
-        let [left, right] = <[_; 2]>::try_from(children)
-            .map_err(|_| DataFusionError::Internal("a division has two sides".to_owned()))?;
-        Ok(Arc::new(Division(BinaryExpr::new(left, self.operator(), right))))
-    }
-
-    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt_sql(f)
-    }
+    special(expr, |binary| {
+        let divides = matches!(binary.op(), Operator::Divide | Operator::Modulo);
+        Ok((divides && binary.data_type(input)?.is_signed_integer()).then_some(Wrapping))
+    })
 }
 
 fn is_overflow(error: &DataFusionError) -> bool {
@@ -118,7 +57,8 @@ fn is_overflow(error: &DataFusionError) -> bool {
 mod tests {
     use super::*;
     use arrow::array::{AsArray, Int32Array};
-    use arrow::datatypes::{Field, Int32Type};
+    use arrow::datatypes::{DataType, Field, Int32Type};
+    use datafusion_common::DataFusionError;
     use datafusion_physical_expr::expressions::{binary, col};
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod aggregate;
 pub mod ask;
+mod binary;
 pub mod bounded;
 pub mod bridge;
 pub mod calc;

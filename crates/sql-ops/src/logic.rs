@@ -4,19 +4,18 @@
 //! does not fail. DataFusion evaluates both sides for all rows of most batches. Only conditions that may fail are evaluated in
 //! this way; those that cannot fail come before them and stay what they are.
 
+use crate::binary::{Binary, Evaluation};
 use crate::division::Division;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::kernels::boolean::{and_kleene, or_kleene};
-use arrow::datatypes::{DataType, FieldRef, Schema};
+use arrow::datatypes::{DataType, Schema};
+use datafusion_common::Result;
 use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::{ColumnarValue, Operator};
 use datafusion_physical_expr::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
 };
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Functions that give a value for all arguments of their types.
@@ -48,78 +47,74 @@ const TOTAL: &[&str] = &[
     "UPPER",
 ];
 
-/// What connects two conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Connective {
-    And,
-    Or,
-}
+/// A condition, `AND` or `OR`, whose right side is evaluated where the left side does not decide.
+pub(crate) type Logic = Binary<Guarding>;
 
-impl Connective {
-    fn operator(self) -> Operator {
-        match self {
-            Connective::And => Operator::And,
-            Connective::Or => Operator::Or,
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Guarding;
+
+impl Evaluation for Guarding {
+    fn evaluate(&self, expr: &BinaryExpr, rows: &RecordBatch) -> Result<ColumnarValue> {
+        let values = expr.left().evaluate(rows)?.into_array(rows.num_rows())?;
+        let left = values.as_boolean();
+        let open = open(left, *expr.op());
+        if !open.has_true() {
+            return Ok(ColumnarValue::Array(values));
         }
-    }
-}
-
-/// A condition whose right side is evaluated where the left side does not decide.
-#[derive(Debug, Clone)]
-pub(crate) struct Logic {
-    left: Arc<dyn PhysicalExpr>,
-    connective: Connective,
-    right: Arc<dyn PhysicalExpr>,
-}
-
-impl Logic {
-    pub(crate) fn operator(&self) -> Operator {
-        self.connective.operator()
-    }
-
-    /// The rows that the left side does not decide about: NULL leaves both open.
-    fn open(&self, left: &BooleanArray) -> BooleanArray {
-        let undecided = match self.connective {
-            Connective::And => left.values().clone(),
-            Connective::Or => !left.values(),
+        // NULL for the rows that are decided, which changes nothing about them.
+        let right = match open.has_false() {
+            true => expr.right().evaluate_selection(rows, &open)?,
+            false => expr.right().evaluate(rows)?,
         };
-        BooleanArray::from(match left.nulls() {
-            Some(valid) => &undecided | &!valid.inner(),
-            None => undecided,
-        })
+        let right = right.into_array(rows.num_rows())?;
+        let both = match expr.op() {
+            Operator::And => and_kleene(left, right.as_boolean())?,
+            _ => or_kleene(left, right.as_boolean())?,
+        };
+        Ok(ColumnarValue::Array(Arc::new(both)))
     }
+}
+
+/// The rows that the left side does not decide about: NULL leaves both open.
+fn open(left: &BooleanArray, connective: Operator) -> BooleanArray {
+    let undecided = match connective {
+        Operator::And => left.values().clone(),
+        _ => !left.values(),
+    };
+    BooleanArray::from(match left.nulls() {
+        Some(valid) => &undecided | &!valid.inner(),
+        None => undecided,
+    })
 }
 
 /// The expression with conditions that guard what may fail.
 pub fn guarding(expr: Arc<dyn PhysicalExpr>, input: &Schema) -> Result<Arc<dyn PhysicalExpr>> {
-    let guarded =
-        expr.transform_up(|part| {
-            let connective = match part.downcast_ref::<BinaryExpr>().map(BinaryExpr::op) {
-                Some(Operator::And) => Connective::And,
-                Some(Operator::Or) => Connective::Or,
-                _ => return Ok(Transformed::no(part)),
-            };
-            let mut operands = Vec::new();
-            collect(&part, connective, &mut operands);
-            let (fallible, total): (Vec<_>, Vec<_>) = operands.into_iter().partition(|o| may_fail(o, input));
-            if fallible.is_empty() {
-                return Ok(Transformed::no(part));
-            }
-            let both = |left, right| -> Arc<dyn PhysicalExpr> {
-                Arc::new(BinaryExpr::new(left, connective.operator(), right))
-            };
-            let guarded =
-                total.into_iter().reduce(both).into_iter().chain(fallible).reduce(|left, right| {
-                    Arc::new(Logic { left, connective, right }) as Arc<dyn PhysicalExpr>
-                });
-            Ok(guarded.map_or(Transformed::no(part), Transformed::yes))
-        });
+    let guarded = expr.transform_up(|part| {
+        let connective = match part.downcast_ref::<BinaryExpr>().map(BinaryExpr::op) {
+            Some(op @ (Operator::And | Operator::Or)) => *op,
+            _ => return Ok(Transformed::no(part)),
+        };
+        let mut operands = Vec::new();
+        collect(&part, connective, &mut operands);
+        let (fallible, total): (Vec<_>, Vec<_>) = operands.into_iter().partition(|o| may_fail(o, input));
+        if fallible.is_empty() {
+            return Ok(Transformed::no(part));
+        }
+        let both = |left, right| BinaryExpr::new(left, connective, right);
+        let guarded = total
+            .into_iter()
+            .reduce(|left, right| Arc::new(both(left, right)))
+            .into_iter()
+            .chain(fallible)
+            .reduce(|left, right| Arc::new(Logic::new(both(left, right), Guarding)));
+        Ok(guarded.map_or(Transformed::no(part), Transformed::yes))
+    });
     Ok(guarded?.data)
 }
 
 /// The operands of a chain of one connective, from left to right.
-fn collect(part: &Arc<dyn PhysicalExpr>, connective: Connective, into: &mut Vec<Arc<dyn PhysicalExpr>>) {
-    let is_chain = operator_of(part) == Some(connective.operator());
+fn collect(part: &Arc<dyn PhysicalExpr>, connective: Operator, into: &mut Vec<Arc<dyn PhysicalExpr>>) {
+    let is_chain = operator_of(part) == Some(connective);
     match (is_chain, &part.children()[..]) {
         (true, [left, right]) => {
             collect(left, connective, into);
@@ -192,83 +187,6 @@ fn is_divisor(divisor: &Arc<dyn PhysicalExpr>) -> bool {
     let Some(literal) = divisor.downcast_ref::<Literal>() else { return false };
     let zero = datafusion_common::ScalarValue::new_zero(&literal.value().data_type());
     zero.is_ok_and(|zero| *literal.value() != zero)
-}
-
-impl PartialEq for Logic {
-    fn eq(&self, other: &Self) -> bool {
-        self.connective == other.connective
-            && self.left.as_ref() == other.left.as_ref()
-            && self.right.as_ref() == other.right.as_ref()
-    }
-}
-
-impl Eq for Logic {}
-
-impl Hash for Logic {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.left.hash(state);
-        self.connective.hash(state);
-        self.right.hash(state);
-    }
-}
-
-impl fmt::Display for Logic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.left, self.operator(), self.right)
-    }
-}
-
-impl PhysicalExpr for Logic {
-    fn data_type(&self, _input: &Schema) -> Result<DataType> {
-        Ok(DataType::Boolean)
-    }
-
-    fn nullable(&self, input: &Schema) -> Result<bool> {
-        Ok(self.left.nullable(input)? || self.right.nullable(input)?)
-    }
-
-    fn return_field(&self, input: &Schema) -> Result<FieldRef> {
-        BinaryExpr::new(self.left.clone(), self.operator(), self.right.clone()).return_field(input)
-    }
-
-    fn evaluate(&self, rows: &RecordBatch) -> Result<ColumnarValue> {
-        let values = self.left.evaluate(rows)?.into_array(rows.num_rows())?;
-        let left = values.as_boolean();
-        let open = self.open(left);
-        if !open.has_true() {
-            return Ok(ColumnarValue::Array(values));
-        }
-        // NULL for the rows that are decided, which changes nothing about them.
-        let right = match open.has_false() {
-            true => self.right.evaluate_selection(rows, &open)?,
-            false => self.right.evaluate(rows)?,
-        };
-        let right = right.into_array(rows.num_rows())?;
-        let both = match self.connective {
-            Connective::And => and_kleene(left, right.as_boolean())?,
-            Connective::Or => or_kleene(left, right.as_boolean())?,
-        };
-        Ok(ColumnarValue::Array(Arc::new(both) as ArrayRef))
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        vec![&self.left, &self.right]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn PhysicalExpr>>,
-    ) -> Result<Arc<dyn PhysicalExpr>> {
-        let [left, right] = <[_; 2]>::try_from(children)
-            .map_err(|_| DataFusionError::Internal("a condition has two sides".to_owned()))?;
-        Ok(Arc::new(Logic { left, connective: self.connective, right }))
-    }
-
-    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.left.fmt_sql(f)?;
-        write!(f, " {} ", self.operator())?;
-        self.right.fmt_sql(f)
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod error;
 mod hash;
 mod id;
 mod key_group;
+mod prefetch;
 mod row_kind;
 mod time;
 
@@ -19,5 +20,6 @@ pub use error::{Error, ErrorKind, Result, guarded};
 pub use hash::{KeyHasher, fingerprint_of_hashing, hash_bytes, hash_key};
 pub use id::{Attempt, CheckpointId, Generation, OperatorUid, SubtaskId};
 pub use key_group::{KEY_GROUPS, KeyGroup, KeyGroupRange};
+pub use prefetch::prefetch;
 pub use row_kind::RowKind;
 pub use time::{ParseTimestampError, Timestamp};

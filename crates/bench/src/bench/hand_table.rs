@@ -1,5 +1,7 @@
 //! The table of the hand-written loops: as fast as the machine is known to allow, and nothing else.
 
+use flugs_types::prefetch;
+
 /// Keys that are fetched together before the first is read.
 const GROUP: usize = 64;
 const SLOTS_MIN: usize = 1 << 12;
@@ -111,18 +113,6 @@ impl HandTable {
         self.slots.fill((0, 0));
         self.len = 0;
     }
-}
-
-#[inline(always)]
-fn prefetch<T>(place: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint about a valid address; it reads and writes nothing.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ use arrow::datatypes::{
     DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, IntervalYearMonthType,
 };
 use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::{Operator, ScalarUDF};
 use flugs_sql_types::LogicalType;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 const DAY_NS: i128 = DAY_S as i128 * 1_000_000_000;
 
@@ -35,24 +36,8 @@ pub(super) fn register(registry: &mut FunctionRegistry) {
     });
     registry.define(diff.returns(LogicalType::Int));
 
-    let moves = [
-        ("DATETIME_ADD", "datetime + interval", "A datetime moved on by an interval.", 1),
-        ("DATETIME_SUB", "datetime - interval", "A datetime moved back by an interval.", -1),
-    ];
-    for (name, usage, text, sign) in moves {
-        let body = move |call: &Call<'_>| move_by_interval(call, sign);
-        let definition = Definition::new(Category::Temporal, name, usage, text, body);
-        registry.define(definition.takes(&[DATETIME, INTERVAL]).returns_by(|types: &Types<'_>| {
-            let below_day = matches!(
-                types.constant(1),
-                Some(ScalarValue::IntervalMonthDayNano(Some(i))) if i128::from(i.nanoseconds) % DAY_NS != 0
-            );
-            Ok(match types.kind(0) {
-                LogicalType::Date if below_day => LogicalType::Timestamp(3),
-                kind => kind.clone(),
-            })
-        }));
-    }
+    registry.define(move_on());
+    registry.define(move_back());
 
     let text = "Whether two periods meet; each has a start and an end or a length.";
     let usage = "(start1, end1) OVERLAPS (start2, end2)";
@@ -61,6 +46,40 @@ pub(super) fn register(registry: &mut FunctionRegistry) {
     });
     let overlaps = Definition::new(Category::Temporal, "OVERLAPS", usage, text, overlaps);
     registry.define(overlaps.takes(&[DATETIME, period, DATETIME, period]).returns(LogicalType::Boolean));
+}
+
+/// A datetime and an interval: `datetime_add`, `datetime_sub`.
+pub fn datetime_binary(op: Operator) -> Option<Arc<ScalarUDF>> {
+    static ADD: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Arc::new(move_on().into_udf()));
+    static SUB: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Arc::new(move_back().into_udf()));
+    match op {
+        Operator::Plus => Some(ADD.clone()),
+        Operator::Minus => Some(SUB.clone()),
+        _ => None,
+    }
+}
+
+fn move_on() -> Definition {
+    moving("DATETIME_ADD", "datetime + interval", "A datetime moved on by an interval.", 1)
+}
+
+fn move_back() -> Definition {
+    moving("DATETIME_SUB", "datetime - interval", "A datetime moved back by an interval.", -1)
+}
+
+fn moving(name: &'static str, usage: &'static str, text: &'static str, sign: i64) -> Definition {
+    let body = move |call: &Call<'_>| move_by_interval(call, sign);
+    let definition = Definition::new(Category::Temporal, name, usage, text, body);
+    definition.takes(&[DATETIME, INTERVAL]).returns_by(|types: &Types<'_>| {
+        let below_day = matches!(
+            types.constant(1),
+            Some(ScalarValue::IntervalMonthDayNano(Some(i))) if i128::from(i.nanoseconds) % DAY_NS != 0
+        );
+        Ok(match types.kind(0) {
+            LogicalType::Date if below_day => LogicalType::Timestamp(3),
+            kind => kind.clone(),
+        })
+    })
 }
 
 fn common_datetime(name: &str, left: &DataType, right: &DataType) -> Result<DataType> {

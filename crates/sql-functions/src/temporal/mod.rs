@@ -29,6 +29,7 @@ mod zone;
 #[cfg(test)]
 mod tests;
 
+pub use arithmetic::datetime_binary;
 pub(crate) use civil::{date_of, days_of, month_days};
 pub use current::{WatermarkCell, current_value, current_watermark};
 pub use literal::{DateTime, parse_date, parse_time, parse_timestamp};

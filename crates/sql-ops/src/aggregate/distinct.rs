@@ -10,7 +10,7 @@ use super::distinct_set::{Chunk, Numbers};
 use super::layout::View;
 use super::state::States;
 use super::varying::{counts, pick};
-use crate::row::{EncodedRows, RowBytes, null_keys};
+use crate::row::{EncodedRows, RowBytes, null_keys, row_hash};
 use arrow::array::{ArrayRef, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
 use flugs_state::{PaneTable, SnapshotTable};
@@ -61,17 +61,59 @@ pub(super) fn changed(
         })
         .collect();
     let mut touch = Touch { view, bits: view.has_bits(rows.signs.is_some()), key: Vec::new() };
-    for (row, group) in rows.groups.iter().enumerate() {
-        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-            continue;
+    for block in (0..n).step_by(BLOCK) {
+        let block = block..n.min(block + BLOCK);
+        if let Sets::Table { table, hashes, keys } = sets {
+            let groups = &rows.groups[block.clone()];
+            let words = |group: u32| view.word.map_or(0, |word| states.words(group as usize)[word]);
+            fetch(
+                groups.iter().zip(block.clone()).map(|(group, row)| {
+                    let (key, hash) = (&keys[*group as usize], hashes[*group as usize]);
+                    let row = encoded.hash(row);
+                    Fetched { pane: (at as u16, row as u16 & mask(level(words(*group)))), key, hash, row }
+                }),
+                table,
+            );
         }
-        let sign = rows.signs.map_or(1, |signs| i64::from(signs[row]));
-        let passes = |filter: usize| filters[filter].as_ref().is_none_or(|mask| mask.value(row));
-        let mark = |filter: usize| changed[filter].set_bit(row, true);
-        let place = Place { at, group: *group as usize };
-        touch.row(place, &encoded, row, sign, states, sets, passes, mark)?;
+        for row in block {
+            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                continue;
+            }
+            let sign = rows.signs.map_or(1, |signs| i64::from(signs[row]));
+            let passes = |filter: usize| filters[filter].as_ref().is_none_or(|mask| mask.value(row));
+            let mark = |filter: usize| changed[filter].set_bit(row, true);
+            let place = Place { at, group: rows.groups[row] as usize };
+            touch.row(place, &encoded, row, sign, states, sets, passes, mark)?;
+        }
     }
     Ok(changed.iter_mut().map(BooleanBufferBuilder::finish).collect())
+}
+
+/// Rows whose sets are fetched together.
+const BLOCK: usize = 32;
+
+/// A row of which the set's part is wanted.
+struct Fetched<'a> {
+    pane: (u16, u16),
+    key: &'a RowBytes,
+    hash: u64,
+    row: u64,
+}
+
+/// Asks for the memory of a block's rows, first of their groups' chunks, then of the rows in these.
+fn fetch<'a>(rows: impl Iterator<Item = Fetched<'a>> + Clone, table: &DistinctTable) {
+    let mut panes = [None; BLOCK];
+    for (row, pane) in rows.clone().zip(&mut panes) {
+        *pane = table.pane(&row.pane);
+        if let Some(groups) = pane {
+            groups.prefetch(row.hash);
+        }
+    }
+    for (row, groups) in rows.zip(panes) {
+        if let Some(chunk) = groups.and_then(|groups| groups.get_hashed(row.hash, row.key)) {
+            chunk.prefetch(row.row);
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -109,7 +151,7 @@ impl Touch<'_> {
                 let at =
                     self.view.varying.ok_or_else(|| Error::bug("a set in the state has a place there"))?;
                 let set = counts(states.varying_mut(place.group, at));
-                self.touch(set, bytes, sign, passes, mark);
+                self.touch(set, 0, bytes, sign, passes, mark);
             }
             Sets::Table { table, keys, hashes } => {
                 let at = self.view.word.ok_or_else(|| Error::bug("a set in a table has a word"))?;
@@ -119,7 +161,7 @@ impl Touch<'_> {
                 let pane = (place.at as u16, chunk);
                 let set = table.pane_mut(pane).get_or_insert_hashed(hash, key, Chunk::default);
                 let before = set.len() as u64;
-                self.touch(set, bytes, sign, passes, mark);
+                self.touch(set, encoded.hash(row), bytes, sign, passes, mark);
                 let after = set.len() as u64;
                 if after == 0 {
                     remove_chunk(table, pane, hash, key);
@@ -143,6 +185,7 @@ impl Touch<'_> {
     fn touch(
         &mut self,
         set: &mut impl Numbers,
+        hash: u64,
         bytes: &[u8],
         sign: i64,
         passes: impl Fn(usize) -> bool,
@@ -152,7 +195,7 @@ impl Touch<'_> {
         if self.bits {
             let wanted =
                 filters.filter(|filter| passes(*filter)).fold(0i64, |bits, filter| bits | 1 << filter);
-            let seen = set.number(RowBytes::new(bytes));
+            let seen = set.number(hash, bytes);
             let new = wanted & !*seen;
             *seen |= new;
             (0..self.view.filters.len()).filter(|filter| new >> filter & 1 == 1).for_each(mark);
@@ -162,7 +205,7 @@ impl Touch<'_> {
             self.key.clear();
             self.key.extend_from_slice(bytes);
             self.key.push(filter as u8);
-            if add(set, RowBytes::new(&self.key), sign) {
+            if add(set, &self.key, sign) {
                 mark(filter);
             }
         }
@@ -170,13 +213,14 @@ impl Touch<'_> {
 }
 
 /// Changes a row's count; says whether it came to be there, or ceased to.
-fn add(set: &mut impl Numbers, key: RowBytes, by: i64) -> bool {
-    let count = set.number(key.clone());
+fn add(set: &mut impl Numbers, key: &[u8], by: i64) -> bool {
+    let hash = row_hash(key);
+    let count = set.number(hash, key);
     let before = *count;
     *count = count.wrapping_add(by);
     let after = *count;
     if after == 0 {
-        set.remove_row(&key);
+        set.remove_row(hash, key);
     }
     (before > 0) != (after > 0)
 }
@@ -211,7 +255,7 @@ fn split(table: &mut DistinctTable, view: u16, hash: u64, key: &RowBytes, level:
         };
         let moves = |row: &RowBytes| {
             let bytes = &row[..row.len() - suffix.min(row.len())];
-            crate::row::row_hash(bytes) as u16 & 1 << level != 0
+            row_hash(bytes) as u16 & 1 << level != 0
         };
         let (high, low) = set.split(moves);
         for (chunk, set) in [(chunk, low), (chunk | 1 << level, high)] {
@@ -274,7 +318,7 @@ pub(super) fn merge(
                         "merged aggregates have at most 64 filters of DISTINCT calls of the same columns",
                     )
                 })?;
-                let changes = add(set, row.clone(), number);
+                let changes = add(set, &row, number);
                 (bytes, if changes { filters } else { 0 }, if number > 0 { 1 } else { -1 })
             };
             if filters != 0 {

@@ -1,6 +1,6 @@
 //! Which rows of a batch belong together.
 
-use crate::row::EncodedRows;
+use crate::row::{EncodedRows, same_bytes};
 
 /// Groups of a batch's rows by their bytes, in order of first touch. Memory is used again from batch to batch.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl LocalGroups {
                     }
                     found => {
                         let first = self.first[found as usize - 1] as usize;
-                        if hashes[first] == *hash && rows.row(first) == rows.row(row) {
+                        if hashes[first] == *hash && same_bytes(rows.row(first), rows.row(row)) {
                             break found - 1;
                         }
                         at = (at + 1) & mask;

@@ -18,10 +18,23 @@ pub struct RowBytes(Repr);
 
 /// A string is inline if and only if it is short enough, and bytes behind it are zero: so equality needs no length-dependent
 /// comparison.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Eq)]
 enum Repr {
     Inline { len: u8, bytes: [u8; INLINE_MAX] },
     Heap(Box<[u8]>),
+}
+
+impl PartialEq for Repr {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Repr::Inline { len: n, bytes: a }, Repr::Inline { len: m, bytes: b }) => {
+                n == m && same_bytes(a, b)
+            }
+            (Repr::Heap(a), Repr::Heap(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// The hash of a row's bytes: what `hash_key` gives for [`RowBytes`] of them.
@@ -30,6 +43,26 @@ pub fn row_hash(bytes: &[u8]) -> u64 {
     let mut hasher = KeyHasher::default();
     hasher.write(bytes);
     hasher.finish()
+}
+
+/// Whether two rows have the same bytes. Short ones are compared in pieces that may overlap, as keys mostly are: a call that looks for
+/// the best way first costs more than they do.
+#[inline(always)]
+pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    let n = a.len();
+    if n != b.len() {
+        return false;
+    }
+    if n > 24 {
+        return a == b;
+    }
+    let ends = |bytes: &[u8]| Some((word(bytes.first_chunk()?), word(bytes.last_chunk()?)));
+    let middle = |bytes: &[u8]| bytes[8..].first_chunk().map_or(0, word);
+    match (ends(a), ends(b)) {
+        (Some((a0, a1)), Some((b0, b1))) => ((a0 ^ b0) | (a1 ^ b1) | (middle(a) ^ middle(b))) == 0,
+        _ => a.iter().zip(b).all(|(a, b)| a == b),
+    }
 }
 
 impl RowBytes {

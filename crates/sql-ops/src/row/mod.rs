@@ -31,7 +31,7 @@ mod encode;
 mod fixed;
 mod layout;
 
-pub use bytes::{RowBytes, row_hash};
+pub use bytes::{RowBytes, row_hash, same_bytes};
 pub use codec::{EncodedRows, RowCodec, SortOptions, null_keys};
 
 #[cfg(test)]

@@ -338,3 +338,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn bytes_are_the_same_in_all_lengths() {
+    for n in 0..40 {
+        let bytes: Vec<u8> = (0..n).collect();
+        assert!(same_bytes(&bytes, &bytes.clone()), "{n}");
+        assert!(!same_bytes(&bytes, &[&bytes[..], &[0]].concat()), "{n}");
+        for at in 0..usize::from(n) {
+            let mut other = bytes.clone();
+            other[at] ^= 0x80;
+            assert!(!same_bytes(&bytes, &other), "{n}, {at}");
+        }
+    }
+}

@@ -112,7 +112,7 @@ impl Binder {
         leftovers::check_bound(&plan)?;
         let plan = singles::expand(plan, &self.functions).map_err(planning)?;
         let plan = multisets::expand(plan, &self.functions).map_err(planning)?;
-        let plan = typing::apply(plan, &self.functions).map_err(planning)?;
+        let plan = typing::apply(plan).map_err(planning)?;
         let plan = group_windows::expand(plan).map_err(planning)?;
         let plan = grouping::expand(plan).map_err(planning)?;
         let plan = scalars::expand(plan).map_err(planning)?;
@@ -131,7 +131,7 @@ impl Binder {
         let bound = planner.sql_to_expr(ast, schema, &mut PlannerContext::new());
         let bound =
             bound.map_err(|e| context.fieldless(&e).map_or_else(|| planning(e), |(_, error)| error))?;
-        typing::typed(bound, schema, &self.functions).map_err(planning)
+        typing::typed(bound, schema).map_err(planning)
     }
 
     /// Binds the text of an expression that a table declares.

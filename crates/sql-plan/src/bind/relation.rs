@@ -86,14 +86,7 @@ impl RelationPlanner for FlinkRelations {
             TableFactor::UNNEST { array_exprs, alias, with_ordinality, .. } => {
                 let args = array_exprs.into_iter().map(|e| context.sql_to_expr(e, &DFSchema::empty()));
                 let args = args.collect::<Result<Vec<_>>>()?;
-                scan(
-                    &self.binder.functions,
-                    "UNNEST",
-                    CorrelateFn::Unnest { with_ordinality },
-                    args,
-                    alias,
-                    Span::empty(),
-                )
+                scan("UNNEST", CorrelateFn::Unnest { with_ordinality }, args, alias, Span::empty())
             }
             TableFactor::MatchRecognize { .. } => Err(inside(unsupported("MATCH_RECOGNIZE"))),
             other => Ok(RelationPlanning::Original(Box::new(other))),
@@ -188,14 +181,7 @@ impl FlinkRelations {
             other => Err(inside(unsupported(format!("argument {other} of a table function")))),
         });
         let args = args.collect::<Result<Vec<_>>>()?;
-        scan(
-            &self.binder.functions,
-            &parts.join("."),
-            CorrelateFn::Function(function),
-            args,
-            alias,
-            name.span(),
-        )
+        scan(&parts.join("."), CorrelateFn::Function(function), args, alias, name.span())
     }
 
     fn table_function(&self, parts: &[String]) -> Option<Arc<dyn TableFunction>> {
@@ -226,7 +212,6 @@ fn alias_of(name: &ObjectName) -> TableAlias {
 
 /// The rows that a function makes, under the names of the alias.
 fn scan(
-    functions: &flugs_sql_functions::FunctionRegistry,
     name: &str,
     function: CorrelateFn,
     args: Vec<Expr>,
@@ -235,7 +220,7 @@ fn scan(
 ) -> Result<RelationPlanning> {
     let schema = DFSchema::empty();
     let type_of = |e: &Expr| -> Result<SqlType> {
-        let (_, field) = crate::bind::typing::typed(e.clone(), &schema, functions)?.to_field(&schema)?;
+        let (_, field) = crate::bind::typing::typed(e.clone(), &schema)?.to_field(&schema)?;
         from_field(&field).map_err(|e| inside(lower(e).at(span)))
     };
     let types = args.iter().map(type_of).collect::<Result<Vec<_>>>()?;

@@ -11,26 +11,26 @@ use datafusion_expr::expr_rewriter::NamePreserver;
 use datafusion_expr::logical_plan::Values;
 use datafusion_expr::utils::merge_schema;
 use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator};
-use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_functions::arithmetic::decimal_binary;
 use flugs_sql_functions::cast::cast_function;
+use flugs_sql_functions::temporal::datetime_binary;
 use flugs_sql_parser::{SqlError, SqlErrorKind};
 use flugs_sql_types::{LogicalType, SqlType, from_field};
 use flugs_types::Error;
 use std::sync::Arc;
 
 /// Types every expression of a plan.
-pub(crate) fn apply(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<LogicalPlan> {
-    Ok(plan.transform_up_with_subqueries(|plan| node(plan, functions))?.data)
+pub(crate) fn apply(plan: LogicalPlan) -> Result<LogicalPlan> {
+    Ok(plan.transform_up_with_subqueries(node)?.data)
 }
 
 pub(super) fn external(e: Error) -> DataFusionError {
     DataFusionError::External(Box::new(e))
 }
 
-fn node(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<Transformed<LogicalPlan>> {
+fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     if let LogicalPlan::Values(values) = plan {
-        return rows(values, functions).map(Transformed::yes);
+        return rows(values).map(Transformed::yes);
     }
     if let LogicalPlan::Union(union) = plan {
         return common::union(union).map(Transformed::yes);
@@ -43,28 +43,26 @@ fn node(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<Transformed<L
     let names = NamePreserver::new(&plan);
     plan.map_expressions(|e| {
         let name = names.save(&e);
-        Ok(Transformed::yes(name.restore(typed(e, &schema, functions)?)))
+        Ok(Transformed::yes(name.restore(typed(e, &schema)?)))
     })?
     .map_data(LogicalPlan::recompute_schema)
 }
 
-fn rows(values: Values, functions: &FunctionRegistry) -> Result<LogicalPlan> {
+fn rows(values: Values) -> Result<LogicalPlan> {
     let empty = DFSchema::empty();
     let rows = values.values.into_iter();
     let rows: Vec<Vec<Expr>> = rows
-        .map(|row| {
-            row.into_iter().map(|e| typed(casts::value_in(e), &empty, functions)).collect::<Result<_>>()
-        })
+        .map(|row| row.into_iter().map(|e| typed(casts::value_in(e), &empty)).collect::<Result<_>>())
         .collect::<Result<_>>()?;
     LogicalPlanBuilder::values(common::values(rows)?)?.build()
 }
 
 /// Types an expression over columns of `schema`.
-pub(crate) fn typed(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Expr> {
-    Ok(expr.transform_up(|e| typed_one(e, schema, functions))?.data)
+pub(crate) fn typed(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    Ok(expr.transform_up(|e| typed_one(e, schema))?.data)
 }
 
-fn typed_one(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Transformed<Expr>> {
+fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
         Expr::Literal(ScalarValue::Utf8(text), metadata) => {
             Ok(Transformed::yes(Expr::Literal(ScalarValue::Utf8View(text), metadata)))
@@ -77,7 +75,7 @@ fn typed_one(expr: Expr, schema: &DFSchema, functions: &FunctionRegistry) -> Res
             let target = from_field(&cast.field).map_err(external)?;
             explicit_cast(*cast.expr, target, true, schema)
         }
-        Expr::BinaryExpr(binary) => arithmetic(binary, schema, functions),
+        Expr::BinaryExpr(binary) => arithmetic(binary, schema),
         Expr::InSubquery(called) => {
             in_comparable(&called, schema)?;
             common::operands(Expr::InSubquery(called), schema)
@@ -134,11 +132,7 @@ pub(super) fn explicit_cast(
     Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))))
 }
 
-fn arithmetic(
-    binary: BinaryExpr,
-    schema: &DFSchema,
-    functions: &FunctionRegistry,
-) -> Result<Transformed<Expr>> {
+fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let is_arithmetic = matches!(
         binary.op,
         Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
@@ -155,19 +149,15 @@ fn arithmetic(
             }
         }
     }
-    if let Some(call) = datetime(&binary, schema, functions)? {
+    if let Some(call) = datetime(&binary, schema)? {
         return Ok(Transformed::yes(call));
     }
     common::operands(Expr::BinaryExpr(binary), schema)
 }
 
 /// Dates and times with intervals: DataFusion gives other types than Flink. Timestamps are the same in both.
-fn datetime(binary: &BinaryExpr, schema: &DFSchema, functions: &FunctionRegistry) -> Result<Option<Expr>> {
-    let name = match binary.op {
-        Operator::Plus => "datetime_add",
-        Operator::Minus => "datetime_sub",
-        _ => return Ok(None),
-    };
+fn datetime(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let Some(function) = datetime_binary(binary.op) else { return Ok(None) };
     let is_day = |t: &DataType| matches!(t, DataType::Date32 | DataType::Time32(_));
     let is_interval = |t: &DataType| matches!(t, DataType::Interval(_));
     let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
@@ -180,5 +170,5 @@ fn datetime(binary: &BinaryExpr, schema: &DFSchema, functions: &FunctionRegistry
         }
         () => return Ok(None),
     };
-    Ok(functions.scalar(name).map(|f| Expr::ScalarFunction(ScalarFunction::new_udf(f.clone(), args))))
+    Ok(Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, args))))
 }
