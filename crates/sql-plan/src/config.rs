@@ -1,6 +1,7 @@
 //! The options of a session that planning looks at.
 
 use flugs_operators::{AsyncOptions, Retry};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// How bounded inputs are run.
@@ -82,6 +83,8 @@ pub struct PlanConfig {
     pub mini_batch: Option<(u64, Duration)>,
     /// `table.optimizer.agg-phase-strategy`.
     pub aggregate_phases: AggregatePhases,
+    /// Over how many buckets the distinct values of a group are spread: `table.optimizer.distinct-agg.split.*`, where enabled.
+    pub distinct_buckets: Option<NonZeroU32>,
     /// Where late rows go, if anywhere: a table's name.
     pub late_table: Option<String>,
     /// How functions that wait are called.
@@ -99,6 +102,7 @@ impl Default for PlanConfig {
             early_fire: None,
             mini_batch: None,
             aggregate_phases: AggregatePhases::Auto,
+            distinct_buckets: None,
             late_table: None,
             async_scalar: AsyncScalarConfig::default(),
         }

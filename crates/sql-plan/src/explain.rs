@@ -2,7 +2,7 @@
 
 use crate::bind::nodes::WindowKind;
 use crate::config::PlanConfig;
-use crate::lower::is_two_phase;
+use crate::lower::{is_two_phase, unsplit};
 use crate::plan::{
     AggregateCall, AsyncCall, Changes, JoinKind, LateRoute, Malformed, Node, NodeId, Op, Plan, PlanField,
     RankFunction, SortKey, WindowSpec, pretty,
@@ -39,8 +39,11 @@ pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNot
     let for_ever = |what: &str| kept(what, lasting(None));
     let until = |what: &str, bound: String| StateNote { what: what.to_owned(), bound: Some(bound) };
     Some(match &node.op {
-        Op::Aggregate { keys, .. } if keys.is_empty() => {
+        Op::Aggregate { keys, buckets: None, .. } if keys.is_empty() => {
             until("one row of accumulators", "one row".to_owned())
+        }
+        Op::Aggregate { ttl, buckets: Some(_), .. } => {
+            kept("accumulators of each group, distinct values of each bucket", lasting(*ttl))
         }
         Op::Aggregate { ttl, .. } => kept("accumulators of each group", lasting(*ttl)),
         Op::WindowAssign { window, .. } => match window.kind {
@@ -164,8 +167,11 @@ fn tree(
         let _ = writeln!(text, "{indent}Reused(reference_id=[{number}])");
         return;
     }
-    let two_phase = is_two_phase(plan, node, config);
-    let _ = write!(text, "{indent}{}{}", if two_phase { "Global" } else { "" }, line(plan, id));
+    let first = first_phase(plan, node, config);
+    let _ = write!(text, "{indent}{}{}", first.map_or("", |(_, last)| last), line(plan, id));
+    if let Some(why) = not_split(plan, node, config) {
+        let _ = write!(text, ", notSplit=[{why}]");
+    }
     if details.contains(&ExplainDetail::ChangelogMode) {
         let _ = write!(text, ", changelogMode=[{}]", mode(node));
     }
@@ -184,13 +190,30 @@ fn tree(
     }
     text.push('\n');
     let mut depth = depth + 1;
-    if two_phase {
-        let _ = writeln!(text, "{}+- Local{}", "   ".repeat(depth - 1), line(plan, id));
+    if let Some((first, _)) = first {
+        let _ = writeln!(text, "{}+- {first}{}", "   ".repeat(depth - 1), line(plan, id));
         depth += 1;
     }
     for input in &node.inputs {
         tree(plan, config, details, *input, depth, seen, shared, text);
     }
+}
+
+/// What stands before the names of the operators of a node that is more than one: of the first, and of the last.
+fn first_phase(plan: &Plan, node: &Node, config: &PlanConfig) -> Option<(&'static str, &'static str)> {
+    match node.op {
+        Op::Aggregate { buckets: Some(_), .. } => Some(("Partial", "Final")),
+        _ => is_two_phase(plan, node, config).then_some(("Local", "Global")),
+    }
+}
+
+/// Why the distinct values of an aggregate are not spread over buckets, where that is wanted.
+fn not_split(plan: &Plan, node: &Node, config: &PlanConfig) -> Option<String> {
+    let Op::Aggregate { calls, buckets: None, .. } = &node.op else { return None };
+    if config.distinct_buckets.is_none() || !calls.iter().any(|call| call.distinct) {
+        return None;
+    }
+    unsplit(plan, plan.node(node.inputs[0]), &node.op, config)
 }
 
 fn needs_one(op: &Op) -> bool {
@@ -348,9 +371,10 @@ fn line(plan: &Plan, id: NodeId) -> String {
                 nulls.iter().map(|s| format!("({})", named(s, input(0)))).collect::<Vec<_>>().join(", ");
             format!("{name}(without=[{sets}])")
         }
-        Op::Aggregate { keys, calls, .. } => {
+        Op::Aggregate { keys, calls, buckets, .. } => {
             let select = calls.iter().map(|c| call(c, input(0))).collect::<Vec<_>>().join(", ");
-            format!("{name}(groupBy=[{}], select=[{select}])", named(keys, input(0)))
+            let buckets = buckets.map(|n| format!(", buckets=[{n}]")).unwrap_or_default();
+            format!("{name}(groupBy=[{}], select=[{select}]{buckets})", named(keys, input(0)))
         }
         Op::WindowAssign { window, .. } => format!("{name}(window=[{}])", windowed(window, input(0))),
         Op::WindowAggregate { window, attached, keys, calls, emit } => {

@@ -18,8 +18,14 @@ fn session() -> Session {
 
 /// The addresses of all operators of a job that keep state.
 fn of(script: &str) -> BTreeSet<String> {
-    let plans = session().jobs(script).unwrap_or_else(|e| panic!("{script}\n{}", e.render(script)));
-    let shown = explain_json(&plans[0], &PlanConfig::default());
+    planned_by(&PlanConfig::default(), script)
+}
+
+fn planned_by(config: &PlanConfig, script: &str) -> BTreeSet<String> {
+    let mut session = session();
+    session.config = config.clone();
+    let plans = session.jobs(script).unwrap_or_else(|e| panic!("{script}\n{}", e.render(script)));
+    let shown = explain_json(&plans[0], config);
     let uid = |line: &str| Some(line.split_once("\"uid\":\"")?.1.split_once('"')?.0.to_owned());
     let found: BTreeSet<String> =
         shown.lines().filter(|line| !line.contains("\"state\":null")).filter_map(uid).collect();
@@ -140,4 +146,22 @@ fn what_reads_alike_is_not_the_same_state() {
     begins_anew(&cut(2), &cut(3));
     let pairs = |condition: &str| format!("SELECT k, id FROM t LEFT JOIN u ON k = id AND {condition}");
     begins_anew(&pairs("v - (other - v) > 0"), &pairs("v - other - v > 0"));
+}
+
+/// Sets that are kept by bucket are of no use by group, nor by other buckets.
+#[test]
+fn buckets_of_distinct_values_are_state_of_their_own() {
+    let by = |buckets: u32, script: &str| {
+        let config =
+            PlanConfig { distinct_buckets: std::num::NonZeroU32::new(buckets), ..PlanConfig::default() };
+        planned_by(&config, script)
+    };
+    let distinct = "SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k";
+    assert_eq!(
+        by(8, distinct),
+        by(8, &distinct.replace("k, COUNT(DISTINCT v)", "COUNT(DISTINCT v) AS n, k"))
+    );
+    assert!(by(8, distinct).is_disjoint(&of(distinct)));
+    assert!(by(8, distinct).is_disjoint(&by(16, distinct)));
+    assert_eq!(by(8, COUNTS), of(COUNTS));
 }

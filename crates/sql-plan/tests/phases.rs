@@ -10,6 +10,7 @@ fn explained(query: &str, config: &PlanConfig) -> String {
     let mut session = Session::new(
         "CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen');",
     );
+    session.config = config.clone();
     let plans = session.jobs(query).unwrap_or_else(|e| panic!("{}", e.render(query)));
     explain(&plans[0], config, &[])
 }
@@ -64,4 +65,38 @@ fn what_cannot_be_merged_is_in_one_phase() {
         &config
     ));
     assert!(!is_two_phase(GROUPS, &PlanConfig { parallelism: 1, ..config }));
+}
+
+fn split(buckets: u32) -> PlanConfig {
+    PlanConfig {
+        distinct_buckets: std::num::NonZeroU32::new(buckets),
+        ..config(AggregatePhases::Auto, false)
+    }
+}
+
+#[test]
+fn distinct_values_are_spread_over_buckets() {
+    let plan = explained("SELECT k, COUNT(DISTINCT v), SUM(v) FROM t GROUP BY k", &split(1024));
+    let of_both = "GroupAggregate(groupBy=[k], select=[COUNT(DISTINCT v) AS ";
+    assert!(plan.contains(&format!("Final{of_both}")), "{plan}");
+    assert!(plan.contains(&format!("+- Partial{of_both}")), "{plan}");
+    assert!(plan.contains("buckets=[1024]"), "{plan}");
+    // Nothing to be told apart, or nothing asked for.
+    assert!(!explained(GROUPS, &split(1024)).contains("Final"));
+    assert!(!explained("SELECT MAX(DISTINCT v) FROM t", &split(1024)).contains("Final"));
+}
+
+#[test]
+fn what_cannot_be_spread_says_why() {
+    let why = |query: &str, config: &PlanConfig| {
+        let plan = explained(query, config);
+        assert!(!plan.contains("Final"), "{plan}");
+        let (_, why) = plan.split_once("notSplit=[").unwrap_or_else(|| panic!("{plan}"));
+        why.split_once(']').map(|(why, _)| why.to_owned()).unwrap_or_default()
+    };
+    let lists = "SELECT COUNT(DISTINCT v), LISTAGG(k) FROM t";
+    assert_eq!(why(lists, &split(8)), "LISTAGG keeps rows in order");
+    let counts = "SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k";
+    let ttl = PlanConfig { state_ttl: Some(Duration::from_secs(60)), ..split(8) };
+    assert_eq!(why(counts, &ttl), "values would expire by bucket, and count again in groups that live on");
 }

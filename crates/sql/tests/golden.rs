@@ -8,6 +8,7 @@ use flugs_sql_plan::{AggregatePhases, RuntimeMode};
 use harness::case::{Case, Expected, load};
 use harness::run::{Outcome, Way, attempt};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn ways() -> Vec<(&'static str, Way)> {
     let way = Way::new;
     let two = |way| Way { phases: AggregatePhases::Two, ..way };
+    let split = |way, buckets| Way { buckets: NonZeroU32::new(buckets), ..way };
     vec![
         ("streaming, 1", way(RuntimeMode::Streaming, 1, 1000)),
         ("streaming, 4", way(RuntimeMode::Streaming, 4, 2)),
@@ -24,6 +26,11 @@ fn ways() -> Vec<(&'static str, Way)> {
         (
             "two phases in bundles, 2 to 3",
             Way { resume: Some(3), bundle: Some(4), ..two(way(RuntimeMode::Streaming, 2, 1)) },
+        ),
+        ("split, 4", split(way(RuntimeMode::Streaming, 4, 3), 5)),
+        (
+            "split in bundles, 2 to 3",
+            Way { resume: Some(3), bundle: Some(4), ..split(way(RuntimeMode::Streaming, 2, 1), 2) },
         ),
         ("batch, 1", way(RuntimeMode::Batch, 1, 1000)),
         ("batch, 4", way(RuntimeMode::Batch, 4, 3)),

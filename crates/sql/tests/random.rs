@@ -15,6 +15,7 @@ use harness::run::{Way, attempt};
 use harness::table::InputTable;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::num::NonZeroU32;
 
 /// Steele and Vigna's splitmix64.
 struct Draw(u64);
@@ -157,6 +158,9 @@ const AGGREGATES: &[&str] = &[
     "MIN(b) AS b, CAST(COUNT(c) AS STRING) AS c",
     "SUM(b) FILTER (WHERE c = 'x') AS b, MAX(c) AS c",
     "SUM(DISTINCT b) AS b, MAX(c) FILTER (WHERE b > 1) AS c",
+    "CAST(COUNT(DISTINCT b) AS INT) AS b, CAST(COUNT(DISTINCT c) AS STRING) AS c",
+    "SUM(DISTINCT b) FILTER (WHERE c <> 'x') AS b, CAST(COUNT(DISTINCT c) FILTER (WHERE b > 0) + COUNT(*) AS STRING) AS c",
+    "AVG(DISTINCT b) AS b, CAST(COUNT(DISTINCT (b, c)) + SUM(b) AS STRING) AS c",
 ];
 const HAVINGS: &[&str] = &["COUNT(*) > 1", "SUM(b) > 2", "MIN(b) IS NOT NULL", "COUNT(DISTINCT c) = 1"];
 const SETS: &[&str] = &["UNION ALL", "UNION", "INTERSECT", "EXCEPT", "UNION ALL"];
@@ -314,6 +318,7 @@ impl Trial {
             resume: draw.percent(35).then(|| draw.of(&[1, 2, 3])),
             phases: draw.of(&[AggregatePhases::One, AggregatePhases::Two, AggregatePhases::Auto]),
             bundle: draw.percent(30).then(|| draw.of(&[2, 5, 50])),
+            buckets: if draw.percent(40) { NonZeroU32::new(draw.of(&[1, 2, 7])) } else { None },
         };
         Trial { tables, query, way }
     }
@@ -421,6 +426,9 @@ impl Trial {
         }
         if self.way.resume.is_some() {
             all.push(Trial { way: Way { resume: None, ..self.way }, ..self.clone() });
+        }
+        if self.way.buckets.is_some() {
+            all.push(Trial { way: Way { buckets: None, ..self.way }, ..self.clone() });
         }
         if self.way.parallelism > 1 {
             all.push(Trial { way: Way { parallelism: 1, ..self.way }, ..self.clone() });

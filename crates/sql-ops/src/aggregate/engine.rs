@@ -3,7 +3,7 @@
 use super::accumulate::{Selection, accumulate, true_mask};
 use super::call::AggregateCall;
 use super::distinct::{self, DistinctTable, Sets};
-use super::layout::Layout;
+use super::layout::{Layout, Op, SetsAt, Slot};
 use super::state::{AggState, States};
 use super::varying::pick;
 use super::{merge, results};
@@ -12,6 +12,7 @@ use arrow::array::{ArrayRef, new_null_array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, FieldRef};
 use flugs_batch::{Batch, ChangeBatch};
+use flugs_sql_types::AggregateKind;
 use flugs_types::{Error, Result};
 use std::sync::Arc;
 
@@ -35,17 +36,17 @@ pub struct Aggregator {
 impl Aggregator {
     /// For these calls over these columns. An error where one is not supported.
     pub fn new(calls: &[AggregateCall], input: &[FieldRef], options: AggregatorOptions) -> Result<Self> {
-        Aggregator::with_sets(calls, input, options, true)
+        Aggregator::with_sets(calls, input, options, SetsAt::State)
     }
 
-    /// `inside`: whether sets of distinct values are kept in the groups' states, and not in a table.
+    /// `sets`: where sets of distinct values are kept.
     pub(super) fn with_sets(
         calls: &[AggregateCall],
         input: &[FieldRef],
         options: AggregatorOptions,
-        inside: bool,
+        sets: SetsAt,
     ) -> Result<Self> {
-        let layout = Layout::new(calls, input, options.retract, options.reserved, inside)?;
+        let layout = Layout::new(calls, input, options.retract, options.reserved, sets)?;
         Ok(Aggregator { layout: Arc::new(layout), input: input.into(), options })
     }
 
@@ -57,7 +58,6 @@ impl Aggregator {
     /// Whether the states of parts of a group's rows can be [merged](Self::merge) into that of all: not where rows are taken back
     /// that another part has kept in order, and not of functions of the program that cannot.
     pub fn can_merge(&self) -> bool {
-        use super::layout::Op;
         let in_order = |op| matches!(op, Op::Ordered | Op::Log);
         self.layout.slots.iter().all(|slot| match &slot.user {
             Some(function) => function.get().merges(),
@@ -68,13 +68,38 @@ impl Aggregator {
     /// Whether the states of any parts of a group's changes can be merged, also where a part takes back what another has added: not
     /// of variances, which say nothing of as many rows added as taken back.
     pub fn can_sum_up(&self) -> bool {
-        let is_moments = |op| op == super::layout::Op::Moments;
+        let is_moments = |op| op == Op::Moments;
         self.can_merge() && (!self.options.retract || !self.layout.slots.iter().any(|s| is_moments(s.op)))
+    }
+
+    /// An error where results depend on the order in which parts of a group's changes are merged, for the first such call.
+    pub(super) fn check_unordered(&self) -> Result<()> {
+        let why = |slot: &Slot| match slot.op {
+            Op::First | Op::Last | Op::Log | Op::Ordered => Some("keeps rows in order"),
+            Op::User => Some("is a function of the program"),
+            Op::Moments if self.options.retract => Some("cannot take more rows back than it has"),
+            _ => None,
+        };
+        for finish in &self.layout.finishes {
+            let why = match finish.kind {
+                AggregateKind::SingleValue => Some("counts the rows that it has"),
+                _ => why(&self.layout.slots[finish.slot]),
+            };
+            if let Some(why) = why {
+                return Err(Error::job(format!("{} {why}", finish.kind.name())));
+            }
+        }
+        Ok(())
     }
 
     /// No groups, for states of these aggregates.
     pub fn states(&self) -> States {
         States::new(self.layout.words, self.layout.varyings)
+    }
+
+    /// How many words a state has.
+    pub(super) fn words(&self) -> usize {
+        self.layout.words
     }
 
     /// A state over no rows.
@@ -161,12 +186,13 @@ impl Aggregator {
     /// Adds each group of `source` to one of `states`: group `i` to `to[i]`, whose rows came before. `source` is used up. Words that
     /// are reserved are the operator's to merge.
     pub fn merge(&self, source: &mut States, to: &[u32], states: &mut States) -> Result<()> {
-        for slot in self.layout.slots.iter().filter(|slot| slot.distinct.is_none()) {
+        let elsewhere = self.layout.sets == SetsAt::Elsewhere;
+        for slot in self.layout.slots.iter().filter(|slot| elsewhere || slot.distinct.is_none()) {
             for (from, to) in to.iter().enumerate() {
                 merge::merge(slot, source, from, states, *to as usize)?;
             }
         }
-        for (at, view) in self.layout.views.iter().enumerate() {
+        for (at, view) in self.layout.views.iter().enumerate().filter(|_| !elsewhere) {
             let merged = distinct::merge(view, self.options.retract, source, to, states)?;
             let args = view.codec.decode(merged.rows.iter().map(|row| row.as_slice()))?;
             let columns = self.sparse(&view.args, args, merged.rows.len());

@@ -3,11 +3,12 @@
 //! A batch is worked off group by group: the states of the groups that it touches are loaded side by side, take its rows, and
 //! are stored again. What a group's row was and what it has become is handed on as one change.
 
-use super::bundle::{Bundle, BundleSpec};
-use super::call::AggregateCall;
+use super::bundle::Bundle;
 use super::distinct::{DistinctTable, as_snapshot};
-use super::engine::{Aggregator, AggregatorOptions};
+use super::engine::Aggregator;
+use super::layout::SetsAt;
 use super::local_groups::LocalGroups;
+use super::spec::GroupAggregateSpec;
 use super::state::{AggState, States};
 use super::stored::fit_stored;
 use super::two_phase::load_partials;
@@ -17,106 +18,12 @@ use crate::phases::{Part, between, parts};
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::ttl::TimeToLive;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use flugs_batch::{Barrier, Batch, ChangeBatch};
-use flugs_sql_types::AggregateKind;
 use flugs_state::{Fuel, KeyedTable, SnapshotTable};
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{Clock, Error, Result, RowKind, Timestamp, hash_key};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// What a [`GroupAggregate`] computes.
-#[derive(Debug, Clone)]
-pub struct GroupAggregateSpec {
-    /// The input's columns.
-    pub input: SchemaRef,
-    /// The columns of `GROUP BY`; none for an aggregate over all rows.
-    pub keys: Vec<usize>,
-    /// The aggregates; none for `SELECT DISTINCT`.
-    pub calls: Vec<AggregateCall>,
-    /// Whether the input has `-U` and `-D`.
-    pub retract: bool,
-    /// Whether `-U` rows are handed on.
-    pub emit_update_before: bool,
-    /// Results come once, at the end of the input (batch mode), and not with each change.
-    pub at_end: bool,
-    /// Without keys, at the end: whether there is a row of results if there was none of input.
-    pub row_over_nothing: bool,
-    /// How long a group is kept after its last change, in processing time; for ever where it is none. A group whose row has not
-    /// changed is handed on again all the same, as in Flink, so that operators behind keep theirs.
-    pub ttl: Option<Duration>,
-    /// Whether a group that expires takes its row back.
-    pub retract_on_expiry: bool,
-    /// Several batches are one bundle. Each batch by default.
-    pub bundle: Option<BundleSpec>,
-}
-
-impl GroupAggregateSpec {
-    /// Over changes of all kinds, handing on all kinds, for ever.
-    pub fn new(input: SchemaRef, keys: Vec<usize>, calls: Vec<AggregateCall>) -> Self {
-        GroupAggregateSpec {
-            input,
-            keys,
-            calls,
-            retract: true,
-            emit_update_before: true,
-            at_end: false,
-            row_over_nothing: false,
-            ttl: None,
-            retract_on_expiry: false,
-            bundle: None,
-        }
-    }
-
-    /// The keys, then the results.
-    pub fn output_schema(&self) -> SchemaRef {
-        let keys = self.keys.iter().map(|key| self.input.fields()[*key].clone());
-        let results = self.calls.iter().map(|call| call.result.clone());
-        Arc::new(Schema::new(keys.chain(results).collect::<Vec<FieldRef>>()))
-    }
-
-    /// An error where a call or a key is not supported: for the planner, before the job runs.
-    pub fn check(&self) -> Result<()> {
-        self.aggregator(false)?;
-        self.key_codec().map(drop)
-    }
-
-    /// `inside`: sets of distinct values stand in the groups' states.
-    fn aggregator(&self, inside: bool) -> Result<Aggregator> {
-        let options = AggregatorOptions { retract: self.retract, reserved: self.reserved() };
-        Aggregator::with_sets(&self.calls, self.input.fields(), options, inside)
-    }
-
-    pub(super) fn key_codec(&self) -> Result<RowCodec> {
-        let types: Vec<DataType> = self
-            .keys
-            .iter()
-            .map(|key| super::call::field(self.input.fields(), *key).map(|field| field.data_type().clone()))
-            .collect::<Result<_>>()?;
-        RowCodec::new(&types)
-    }
-
-    /// The words that are this operator's: how many rows a group has, then when it was changed.
-    fn reserved(&self) -> usize {
-        self.count_words() + usize::from(self.ttl.is_some())
-    }
-
-    /// Whether a group's results before its rows came are needed: to be handed on, or to see that nothing has changed. A count of all
-    /// rows changes with each.
-    fn needs_old(&self) -> bool {
-        let counts_all = |call: &AggregateCall| {
-            let all = call.args.is_empty() && call.filter.is_none() && !call.distinct;
-            call.kind == AggregateKind::Count && all
-        };
-        let always_changes = !self.retract && self.calls.iter().any(counts_all);
-        !self.at_end && (self.emit_update_before || !always_changes)
-    }
-
-    pub(super) fn count_words(&self) -> usize {
-        usize::from(self.retract)
-    }
-}
 
 /// What comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +32,18 @@ enum Input {
     Rows,
     /// Partial states and rows, of a [`LocalAggregate`](super::LocalAggregate).
     Partials,
+    /// Changes of accumulators, of [`BucketAggregate`](super::BucketAggregate)s, which keep the sets of distinct values.
+    Sums,
+}
+
+impl Input {
+    fn sets(self) -> SetsAt {
+        match self {
+            Input::Rows => SetsAt::Table,
+            Input::Partials => SetsAt::State,
+            Input::Sums => SetsAt::Elsewhere,
+        }
+    }
 }
 
 /// Where the operator is with the results that come at the end.
@@ -146,11 +65,11 @@ struct Opened {
 
 /// Memory that is used again from batch to batch.
 #[derive(Default)]
-struct Work {
+pub(super) struct Work {
     encoded: EncodedRows,
-    local: LocalGroups,
-    keys: Vec<RowBytes>,
-    hashes: Vec<u64>,
+    pub(super) local: LocalGroups,
+    pub(super) keys: Vec<RowBytes>,
+    pub(super) hashes: Vec<u64>,
     /// Whether each group had a row.
     existed: Vec<bool>,
 }
@@ -185,11 +104,16 @@ impl GroupAggregate {
         GroupAggregate::over(spec, Input::Partials)
     }
 
+    /// Over what [`BucketAggregate`](super::BucketAggregate)s of the same spec have summed up, by the keys.
+    pub(super) fn totalling(spec: GroupAggregateSpec) -> Self {
+        GroupAggregate::over(spec, Input::Sums)
+    }
+
     fn over(spec: GroupAggregateSpec, input: Input) -> Self {
         let output = spec.output_schema();
         let schema = match input {
             Input::Rows => spec.input.clone(),
-            Input::Partials => between(&spec.input, []),
+            Input::Partials | Input::Sums => between(&spec.input, []),
         };
         let bundle = spec.bundle.map(|bundle| Bundle::new(bundle, schema));
         let (work, outbox) = (Work::default(), Outbox::default());
@@ -219,14 +143,16 @@ impl GroupAggregate {
         work.find_groups(&opened.codec, &keys, batch.len())?;
         let mut states = opened.aggregator.states();
         opened.load(spec, work, &mut states);
-        let old = match work.existed.contains(&true) && spec.needs_old() {
+        // A sum may be of rows that are counted in another one.
+        let needs_old = spec.needs_old() || self.input == Input::Sums;
+        let old = match work.existed.contains(&true) && needs_old {
             true => opened.aggregator.values(&states)?,
             false => Vec::new(),
         };
         opened.forget_expired(spec, work, &mut states);
         match input {
             Input::Rows => opened.update(spec, batch, work, &mut states)?,
-            Input::Partials => {
+            Input::Partials | Input::Sums => {
                 let reserved = (spec.count_words(), spec.reserved());
                 let mut partials = load_partials(&opened.aggregator, batch, reserved)?;
                 let of_rows = work.local.of_rows();
@@ -355,7 +281,7 @@ fn not_open() -> Error {
 
 impl Work {
     /// Which groups the rows of these keys belong to.
-    fn find_groups(&mut self, codec: &RowCodec, keys: &[ArrayRef], rows: usize) -> Result<()> {
+    pub(super) fn find_groups(&mut self, codec: &RowCodec, keys: &[ArrayRef], rows: usize) -> Result<()> {
         codec.encode_into(keys, rows, &mut self.encoded)?;
         self.local.assign(&self.encoded);
         self.keys.clear();
@@ -427,11 +353,7 @@ impl Opened {
     ) -> Result<()> {
         let of_rows = work.local.of_rows();
         if spec.retract {
-            for (row, group) in of_rows.iter().enumerate() {
-                let by = if batch.kind(row).is_addition() { 1 } else { -1i64 };
-                let count = &mut states.words_mut(*group as usize)[0];
-                *count = count.wrapping_add(by as u64);
-            }
+            states.count_rows(batch, of_rows);
         }
         match &mut self.sets {
             Some(sets) => self.aggregator.update_with(batch, of_rows, states, sets, &work.keys, &work.hashes),
@@ -502,7 +424,7 @@ impl Operator for GroupAggregate {
     type Out = ChangeBatch;
 
     fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
-        let aggregator = self.spec.aggregator(self.input == Input::Partials)?;
+        let aggregator = self.spec.aggregator(self.input.sets())?;
         let mut groups = context.state.keyed("groups")?;
         let ttl = self.spec.ttl.map(|ttl| TimeToLive::new(ttl, context));
         fit_stored(&aggregator, &mut groups, self.spec.count_words(), ttl.as_ref())?;

@@ -112,6 +112,18 @@ impl View {
     }
 }
 
+/// Where the sets of distinct values stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum SetsAt {
+    /// In the group's state.
+    #[default]
+    State,
+    /// In a table of their own.
+    Table,
+    /// With another operator, which has told equal rows apart: accumulators are merged as they are.
+    Elsewhere,
+}
+
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
@@ -120,18 +132,19 @@ pub(super) struct Layout {
     pub(super) views: Vec<View>,
     pub(super) words: usize,
     pub(super) varyings: usize,
+    pub(super) sets: SetsAt,
 }
 
 impl Layout {
-    /// `inside`: sets of distinct values are kept in the group's state.
+    /// The words of sets stand behind all others, so accumulators have the same places wherever sets are.
     pub(super) fn new(
         calls: &[AggregateCall],
         input: &[FieldRef],
         retract: bool,
         reserved: usize,
-        inside: bool,
+        sets: SetsAt,
     ) -> Result<Self> {
-        let mut layout = Layout { words: reserved, ..Layout::default() };
+        let mut layout = Layout { words: reserved, sets, ..Layout::default() };
         let mut order: Vec<usize> = (0..calls.len()).collect();
         order.sort_by_key(|at| calls[*at].place);
         let mut finishes = vec![None; calls.len()];
@@ -148,8 +161,12 @@ impl Layout {
             *at += n;
         }
         for view in &mut layout.views {
-            let at = if inside { &mut layout.varyings } else { &mut layout.words };
-            *(if inside { &mut view.varying } else { &mut view.word }) = Some(*at);
+            let (place, at) = match sets {
+                SetsAt::State => (&mut view.varying, &mut layout.varyings),
+                SetsAt::Table => (&mut view.word, &mut layout.words),
+                SetsAt::Elsewhere => break,
+            };
+            *place = Some(*at);
             *at += 1;
         }
         Ok(layout)

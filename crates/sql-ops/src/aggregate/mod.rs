@@ -9,6 +9,7 @@
 //! to 38 digits and are NULL beyond, NaN is the greatest number.
 
 mod accumulate;
+mod bucket;
 mod bundle;
 mod call;
 mod distinct;
@@ -20,6 +21,8 @@ mod layout;
 mod local_groups;
 mod merge;
 mod results;
+mod spec;
+mod split;
 mod state;
 mod stored;
 mod two_phase;
@@ -27,12 +30,15 @@ mod user;
 mod varying;
 mod wide;
 
+pub use bucket::BucketAggregate;
 pub use bundle::BundleSpec;
 pub use call::AggregateCall;
 pub use engine::{Aggregator, AggregatorOptions};
 pub use expand::{Expand, ExpandSpec};
-pub use group::{GroupAggregate, GroupAggregateSpec};
+pub use group::GroupAggregate;
 pub use local_groups::LocalGroups;
+pub use spec::GroupAggregateSpec;
+pub use split::{SplitAggregate, Spread};
 pub use state::{AggState, States};
 pub use two_phase::{LocalAggregate, LocalAggregateSpec};
 

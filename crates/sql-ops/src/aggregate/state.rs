@@ -1,8 +1,9 @@
 //! What is kept of a group.
 
 use crate::row::RowBytes;
-use flugs_batch::Data;
+use arrow::array::{BinaryArray, BinaryBuilder};
 use flugs_batch::data::{DecodeError, Nesting, Reader, Schema};
+use flugs_batch::{ChangeBatch, Data};
 use flugs_derive::Data;
 use flugs_types::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +120,7 @@ impl AggState {
         self.set_words(&words);
     }
 
-    fn of(words: &[u64], varying: Vec<Varying>) -> Self {
+    pub(super) fn of(words: &[u64], varying: Vec<Varying>) -> Self {
         let mut state = AggState::default();
         state.set_words(words);
         state.varying = (!varying.is_empty()).then(|| Box::new(Varyings(varying)));
@@ -254,6 +255,38 @@ impl States {
         }
         self.len += 1;
         Ok(())
+    }
+
+    /// Counts the rows of each group in its first word.
+    pub(super) fn count_rows(&mut self, batch: &ChangeBatch, groups: &[u32]) {
+        for (row, group) in groups.iter().enumerate() {
+            let by = if batch.kind(row).is_addition() { 1 } else { -1i64 };
+            let count = &mut self.words_mut(*group as usize)[0];
+            *count = count.wrapping_add(by as u64);
+        }
+    }
+
+    /// The groups as bytes; what is kept beside the words moves.
+    pub(super) fn take_bytes(&mut self) -> BinaryArray {
+        self.take_bytes_where(&vec![true; self.len()])
+    }
+
+    /// The groups for which this holds as bytes.
+    pub(super) fn take_bytes_where(&mut self, wanted: &[bool]) -> BinaryArray {
+        let mut all = BinaryBuilder::with_capacity(self.len(), 0);
+        let mut bytes = Vec::new();
+        for group in (0..self.len()).filter(|group| wanted[*group]) {
+            bytes.clear();
+            self.take(group).encode(&mut bytes);
+            all.append_value(&bytes);
+        }
+        all.finish()
+    }
+
+    /// Whether a group's accumulators are as over no rows.
+    pub(super) fn is_new(&self, group: usize) -> bool {
+        let varying = &self.varying[group * self.varyings..][..self.varyings];
+        self.words(group).iter().all(|word| *word == 0) && varying.iter().all(|v| *v == Varying::Empty)
     }
 
     /// Makes a group a new one, over no rows.

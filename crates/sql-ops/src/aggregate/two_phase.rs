@@ -3,13 +3,13 @@
 
 use super::bundle::Bundle;
 use super::engine::{Aggregator, AggregatorOptions};
-use super::group::GroupAggregateSpec;
 use super::local_groups::LocalGroups;
+use super::spec::GroupAggregateSpec;
 use super::state::{AggState, States};
 use crate::outbox::Outbox;
 use crate::phases::{Reduction, between, passed, summed_up};
 use crate::row::{EncodedRows, RowCodec};
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::SchemaRef;
 use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
@@ -92,26 +92,15 @@ impl LocalAggregate {
         let mut states = opened.aggregator.states();
         (0..self.local.len()).for_each(|_| states.push_new());
         if self.spec.retract {
-            for (row, group) in self.local.of_rows().iter().enumerate() {
-                let by = if batch.kind(row).is_addition() { 1 } else { -1i64 };
-                let count = &mut states.words_mut(*group as usize)[0];
-                *count = count.wrapping_add(by as u64);
-            }
+            states.count_rows(batch, self.local.of_rows());
         }
         opened.aggregator.update(batch, self.local.of_rows(), &mut states)?;
         let rows = UInt64Array::from_iter_values(self.local.first_rows().iter().map(|row| u64::from(*row)));
         let misfit = |e| Error::bug("partial states do not fit their schema").caused_by(e);
         let firsts: Vec<ArrayRef> =
             keys.iter().map(|key| take(key, &rows, None)).collect::<Result<_, _>>().map_err(misfit)?;
-        let mut partials = BinaryBuilder::with_capacity(states.len(), 0);
-        let mut bytes = Vec::new();
-        for group in 0..states.len() {
-            bytes.clear();
-            states.take(group).encode(&mut bytes);
-            partials.append_value(&bytes);
-        }
         let keys = self.spec.keys.iter().copied().zip(firsts);
-        self.outbox.put(summed_up(keys, Vec::new(), partials.finish(), &self.output)?);
+        self.outbox.put(summed_up(keys, Vec::new(), states.take_bytes(), &self.output)?);
         Ok(())
     }
 

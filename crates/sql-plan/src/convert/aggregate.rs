@@ -3,6 +3,7 @@
 use crate::bind::hints::hint_of;
 use crate::convert::{Converter, Made, is_session, read_by, unaliased, unique, window_fields};
 use crate::error::{PlanResult, planning, semantic, unsupported};
+use crate::lower::unsplit;
 use crate::plan::{AggregateCall, Emit, NodeId, Op, PlanField, SortKey, WindowRole, WindowSpec, is_column};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field};
@@ -134,7 +135,21 @@ impl Converter<'_> {
             ..f
         };
         let fields = unique(fields.into_iter().map(plain).collect());
-        Ok(self.plan.add(Op::Aggregate { keys, calls, ttl }, vec![input], fields))
+        Ok(self.add_aggregate(input, keys, calls, ttl, fields))
+    }
+
+    fn add_aggregate(
+        &mut self,
+        input: NodeId,
+        keys: Vec<usize>,
+        calls: Vec<AggregateCall>,
+        ttl: Option<Duration>,
+        fields: Vec<PlanField>,
+    ) -> NodeId {
+        let plain = Op::Aggregate { keys: keys.clone(), calls: calls.clone(), ttl, buckets: None };
+        let splits = unsplit(self.plan, self.plan.node(input), &plain, self.config).is_none();
+        let buckets = self.config.distinct_buckets.filter(|_| splits);
+        self.plan.add(Op::Aggregate { keys, calls, ttl, buckets }, vec![input], fields)
     }
 
     /// An aggregate whose keys have the bounds of a window, at these places of the keys.
@@ -319,7 +334,7 @@ impl Converter<'_> {
         fields[..width].iter_mut().for_each(|f| *f = f.padded());
         fields.insert(width, id);
         let keys = keys.into_iter().chain([id_at]).collect();
-        let grouped = self.plan.add(Op::Aggregate { keys, calls, ttl }, vec![expand], unique(fields));
+        let grouped = self.add_aggregate(expand, keys, calls, ttl, unique(fields));
         // DataFusion computes with the number in a type of its own.
         let made = self.fields(grouped).iter().enumerate().map(|(i, f)| {
             let column = Expr::Column(Column::new_unqualified(f.name()));

@@ -1,7 +1,8 @@
-//! Aggregates in one phase or two.
+//! Aggregates in one phase or two, or spread over buckets.
 //!
 //! In two phases rows are summed up by key where they are, and what goes over the exchange is a state for each key and batch. The state
-//! that is kept is the same either way, so a job may change from one to the other.
+//! that is kept is the same either way, so a job may change from one to the other. Where distinct values are spread over buckets, sets
+//! of values are kept by key and bucket, and accumulators by key: that is other state, of a node of its own meaning.
 
 use crate::config::{AggregatePhases, PlanConfig};
 use crate::explain::is_bounded;
@@ -12,13 +13,14 @@ use crate::lower::wants_late;
 use crate::plan::{AggregateCall, Emit, Node, Op, Plan, WindowRole, call_digest};
 use arrow::datatypes::DataType;
 use flugs_sql_ops::aggregate::{
-    AggregateCall as OpsCall, BundleSpec, GroupAggregate, GroupAggregateSpec, LocalAggregate,
+    AggregateCall as OpsCall, BundleSpec, GroupAggregate, GroupAggregateSpec, LocalAggregate, SplitAggregate,
 };
 use flugs_sql_ops::window::{
     AttachedWindow, Emit as OpsEmit, LocalWindowAggregate, SessionAggregate, SessionAggregateSpec,
     WindowAggregate, WindowAggregateSpec, WindowColumn, WindowInput,
 };
 use flugs_types::{Error, Result};
+use std::num::NonZeroU32;
 
 /// The calls over a node's rows. What is kept of them has the order of their meanings.
 pub(super) fn calls(calls: &[AggregateCall], input: &Node) -> Vec<OpsCall> {
@@ -61,9 +63,23 @@ pub(crate) fn is_two_phase(plan: &Plan, node: &Node, config: &PlanConfig) -> boo
     }
 }
 
+/// Why the distinct values of an aggregate over these rows are not spread over buckets, although that is wanted.
+pub(crate) fn unsplit(plan: &Plan, input: &Node, op: &Op, config: &PlanConfig) -> Option<String> {
+    let Op::Aggregate { keys, calls: of, ttl, .. } = op else { return None };
+    if plan.batch {
+        return Some("batch mode spills what does not fit into memory".to_owned());
+    }
+    let spec = GroupAggregateSpec {
+        retract: !input.changes.is_append(),
+        ttl: config.time_to_live(*ttl),
+        ..GroupAggregateSpec::new(input.schema(), keys.clone(), calls(of, input))
+    };
+    SplitAggregate::check(&spec).err().map(|e| e.message().to_owned())
+}
+
 fn group_spec(plan: &Plan, node: &Node, config: &PlanConfig) -> GroupAggregateSpec {
     let (keys, of, hinted) = match &node.op {
-        Op::Aggregate { keys, calls, ttl } => (keys.clone(), calls.as_slice(), *ttl),
+        Op::Aggregate { keys, calls, ttl, .. } => (keys.clone(), calls.as_slice(), *ttl),
         _ => (Vec::new(), [].as_slice(), None),
     };
     let input = plan.node(node.inputs[0]);
@@ -123,10 +139,27 @@ pub(super) fn is_local(node: &Node) -> bool {
     node.fields.iter().any(|f| f.window == Some(WindowRole::Time) && local(f.field.data_type()))
 }
 
+fn split_aggregate(mut spec: GroupAggregateSpec, buckets: NonZeroU32) -> Result<Made> {
+    // Rows wait twice.
+    spec.bundle = spec.bundle.map(|bundle| BundleSpec { latency: bundle.latency / 2, ..bundle });
+    let exchange = Exchange::Key(spec.keys.clone());
+    let split = SplitAggregate::new(spec, buckets)?;
+    let (first, second) = (split.spread_schema(), split.buckets_schema());
+    let (of_spread, of_buckets) = (split.clone(), split.clone());
+    let by_bucket = Exchange::Key(split.bucket_keys());
+    let spread = made(Exchange::Direct, false, move || of_spread.spread()).called("Spread");
+    let buckets = made(by_bucket, true, move || of_buckets.buckets()).called("Partial");
+    let total = made(exchange, true, move || split.total()).called("Final");
+    Ok(total.behind(spread, "spread", &first).behind(buckets, "buckets", &second))
+}
+
 impl Lowering<'_> {
     pub(super) fn group_aggregate(&self, node: &Node) -> Result<Made> {
         let mut spec = group_spec(self.plan, node, self.config);
         let exchange = Exchange::Key(spec.keys.clone());
+        if let Op::Aggregate { buckets: Some(buckets), .. } = node.op {
+            return split_aggregate(spec, buckets);
+        }
         if !is_two_phase(self.plan, node, self.config) {
             return Ok(made(exchange, true, move || GroupAggregate::new(spec.clone())));
         }
@@ -135,10 +168,11 @@ impl Lowering<'_> {
         let (first, adapts) = (spec.clone(), self.config.aggregate_phases == AggregatePhases::Auto);
         let schema = LocalAggregate::output_schema(&first);
         let global = made(exchange, true, move || GroupAggregate::merging(spec.clone()));
-        Ok(global.behind(&schema, move || {
+        let local = made(Exchange::Direct, false, move || {
             let local = LocalAggregate::new(first.clone());
             if adapts { local.adapting() } else { local }
-        }))
+        });
+        Ok(global.called("Global").behind(local.called("Local"), "local", &schema))
     }
 
     pub(super) fn window_aggregate(&self, node: &Node) -> Result<Made> {
@@ -168,9 +202,10 @@ impl Lowering<'_> {
         let (first, adapts) = (spec.clone(), self.config.aggregate_phases == AggregatePhases::Auto);
         let schema = first.partial_schema();
         let global = made(exchange, true, move || WindowAggregate::merging(spec.clone()));
-        Ok(global.behind(&schema, move || {
+        let local = made(Exchange::Direct, false, move || {
             let local = LocalWindowAggregate::new(first.clone());
             if adapts { local.adapting() } else { local }
-        }))
+        });
+        Ok(global.called("Global").behind(local.called("Local"), "local", &schema))
     }
 }

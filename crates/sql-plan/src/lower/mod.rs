@@ -14,7 +14,7 @@ mod streams;
 mod tables;
 mod waiting;
 
-pub(crate) use aggregates::is_two_phase;
+pub(crate) use aggregates::{is_two_phase, unsplit};
 pub use expr::physical;
 
 use crate::config::PlanConfig;

@@ -39,25 +39,30 @@ pub(super) struct Made {
     factory: Arc<dyn NodeFactory>,
     exchange: Exchange,
     stateful: bool,
-    first: Option<FirstPhase>,
+    /// What stands before the node's name.
+    prefix: &'static str,
+    before: Vec<Before>,
 }
 
-/// What sums rows up before the exchange.
-struct FirstPhase {
-    factory: Arc<dyn NodeFactory>,
+/// An operator that does a part of a node's work before its exchange.
+struct Before {
+    made: Made,
+    /// Tells it apart from the node's other operators.
+    uid: &'static str,
     /// The columns that it gives.
     fields: Vec<PlanField>,
 }
 
 impl Made {
-    /// The same behind an operator without state, which gives these columns.
-    pub(super) fn behind<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
-        mut self,
-        schema: &SchemaRef,
-        make: impl Fn() -> O + Send + Sync + 'static,
-    ) -> Made {
+    /// The same, with this before its node's name.
+    pub(super) fn called(self, prefix: &'static str) -> Made {
+        Made { prefix, ..self }
+    }
+
+    /// The same behind another, which gives these columns and stands behind those that were added before.
+    pub(super) fn behind(mut self, made: Made, uid: &'static str, schema: &SchemaRef) -> Made {
         let fields = schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
-        self.first = Some(FirstPhase { factory: Arc::new(OneInput::new(make)), fields });
+        self.before.push(Before { made, uid, fields });
         self
     }
 }
@@ -67,7 +72,7 @@ pub(super) fn made<O: Operator<In = ChangeBatch, Out = ChangeBatch>>(
     stateful: bool,
     make: impl Fn() -> O + Send + Sync + 'static,
 ) -> Made {
-    Made { factory: Arc::new(OneInput::new(make)), exchange, stateful, first: None }
+    Made { factory: Arc::new(OneInput::new(make)), exchange, stateful, prefix: "", before: Vec::new() }
 }
 
 pub(super) fn sort_options(keys: &[SortKey]) -> Vec<(usize, SortOptions)> {
@@ -82,35 +87,37 @@ impl Lowering<'_> {
             true => self.bounded(node)?,
             false => None,
         };
-        let made = match made {
+        let mut made = match made {
             Some(made) => made,
             None => self.made(node)?,
         };
-        let origins = self.origins_of(node, 0);
-        let widest = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
+        let (mut input, mut origins) = (self.input(node, 0).clone(), self.origins_of(node, 0));
+        for Before { made, uid, fields } in std::mem::take(&mut made.before) {
+            let uid = format!("{}:{uid}", node.digest);
+            origins = vec![self.add_made(node, made, &uid, &input, &origins)?];
+            input.fields = fields;
+        }
+        Ok(vec![self.add_made(node, made, &node.digest, &input, &origins)?])
+    }
+
+    fn add_made(
+        &mut self,
+        node: &Node,
+        made: Made,
+        uid: &str,
+        input: &Node,
+        origins: &[Origin],
+    ) -> Result<Origin> {
         let parallelism = match &made.exchange {
-            Exchange::Direct => widest,
+            Exchange::Direct => origins.iter().map(|o| o.parallelism).max().unwrap_or(1),
             Exchange::Single => 1,
             Exchange::Key(keys) => self.keyed_parallelism(keys),
         };
-        let (mut input, mut origins) = (self.input(node, 0).clone(), origins);
-        let name = node.op.name();
-        let (first_name, name) = match made.first.is_some() {
-            true => (format!("Local{name}"), format!("Global{name}")),
-            false => (String::new(), name.to_owned()),
-        };
-        if let Some(FirstPhase { factory, fields }) = made.first {
-            let uid = format!("{}:local", node.digest);
-            let first = self.graph_node(&first_name, NodeKind::Operator, &uid, widest, false);
-            let first = self.builder.node(first, factory);
-            self.connect(&input, &origins, first, 0, widest, &Exchange::Direct)?;
-            origins = vec![Origin { node: first, output: 0, parallelism: widest }];
-            input.fields = fields;
-        }
-        let added = self.graph_node(&name, NodeKind::Operator, &node.digest, parallelism, made.stateful);
+        let name = format!("{}{}", made.prefix, node.op.name());
+        let added = self.graph_node(&name, NodeKind::Operator, uid, parallelism, made.stateful);
         let id = self.builder.node(added, made.factory);
-        self.connect(&input, &origins, id, 0, parallelism, &made.exchange)?;
-        Ok(vec![Origin { node: id, output: 0, parallelism }])
+        self.connect(input, origins, id, 0, parallelism, &made.exchange)?;
+        Ok(Origin { node: id, output: 0, parallelism })
     }
 
     fn made(&self, node: &Node) -> Result<Made> {

@@ -251,8 +251,12 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
                 nulls.iter().map(|set| set.iter().map(|c| of(0).meaning.column(*c)).collect()).collect();
             address().with((sets, ids)).computing()
         }
-        Op::Aggregate { keys, calls, .. } => {
-            return aggregated(address().columns(0, keys), keys, calls, of(0), fields.len());
+        Op::Aggregate { keys, calls, buckets, .. } => {
+            let mut address = address().columns(0, keys);
+            if let Some(buckets) = buckets {
+                address = address.with(("buckets", buckets));
+            }
+            return aggregated(address, keys, calls, of(0), fields.len());
         }
         Op::WindowAggregate { window, attached, keys, calls, .. } => {
             let mut address = address();

@@ -10,6 +10,7 @@ use arrow::array::RecordBatch;
 use datafusion_expr::Expr;
 use flugs_sql_types::TimeKind;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// What an operator does. Columns are numbers of the input's columns; of joins, those of the left and then of the right.
@@ -48,6 +49,8 @@ pub enum Op {
         calls: Vec<AggregateCall>,
         /// What `STATE_TTL` says; no time at all is for ever.
         ttl: Option<Duration>,
+        /// Over how many buckets distinct values are spread, where they are.
+        buckets: Option<NonZeroU32>,
     },
     /// Rows with their windows behind.
     WindowAssign {
@@ -320,7 +323,9 @@ impl Op {
             Op::AsyncCalc { calls } => format!("{name} {}", digests(calls)),
             Op::Union | Op::DropUpdateBefore | Op::Fold | Op::LateRows | Op::Malformed => name.to_owned(),
             Op::Expand { nulls, ids } => format!("{name} {nulls:?} {ids:?}"),
-            Op::Aggregate { keys, calls, .. } => format!("{name} {keys:?} {}", digests(calls)),
+            Op::Aggregate { keys, calls, buckets, .. } => {
+                format!("{name} {keys:?} {} {buckets:?}", digests(calls))
+            }
             Op::WindowAssign { window, partition } => format!("{name} {window:?} {partition:?}"),
             Op::WindowAggregate { window, attached, keys, calls, emit } => {
                 format!("{name} {window:?} {attached:?} {keys:?} {} {emit:?}", digests(calls))

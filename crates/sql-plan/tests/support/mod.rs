@@ -19,6 +19,8 @@ pub struct Session {
     catalogs: Catalogs,
     functions: Arc<FunctionRegistry>,
     registry: Arc<Registry>,
+    /// What is planned by.
+    pub config: PlanConfig,
 }
 
 impl Session {
@@ -29,7 +31,9 @@ impl Session {
         flugs_tables::register(&mut registry);
         registry.add_connector(Log);
         let functions = Arc::new(FunctionRegistry::builtin());
-        let mut session = Session { catalogs: Catalogs::default(), functions, registry: Arc::new(registry) };
+        let config = PlanConfig { parallelism: 2, ..PlanConfig::default() };
+        let (catalogs, registry) = (Catalogs::default(), Arc::new(registry));
+        let mut session = Session { catalogs, functions, registry, config };
         if let Err(e) = session.plan(script) {
             panic!("{}", e.render(script));
         }
@@ -37,8 +41,8 @@ impl Session {
     }
 
     fn planner(&self) -> Planner {
-        let config = PlanConfig { parallelism: 2, ..PlanConfig::default() };
-        Planner::new(Arc::new(self.catalogs.clone()), self.functions.clone(), self.registry.clone(), config)
+        let (catalogs, config) = (Arc::new(self.catalogs.clone()), self.config.clone());
+        Planner::new(catalogs, self.functions.clone(), self.registry.clone(), config)
     }
 
     /// Declares and plans the statements of a script, as far as the first mistake.

@@ -11,6 +11,7 @@ use flugs_sql_functions::temporal::Zone;
 use flugs_sql_plan::{AggregatePhases, AsyncScalarConfig, PlanConfig, RuntimeMode};
 use flugs_table::{OptionKind, Options, nearest};
 use flugs_types::{Error, Result};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// The options of a session. What is not set has its key's default.
@@ -147,6 +148,15 @@ impl SessionOptions {
         Ok(())
     }
 
+    fn distinct_buckets(&self) -> Result<NonZeroU32> {
+        let key = "table.optimizer.distinct-agg.split.bucket-num";
+        self.number::<NonZeroU32>(key).ok_or_else(|| {
+            let value = self.get(key).unwrap_or_default();
+            Error::job(format!("'{key}' is '{value}', and there must be at least one bucket"))
+                .mend(format!("SET '{key}' = '1024'"))
+        })
+    }
+
     /// What planning looks at, over `base`.
     pub(crate) fn plan_config(&self, base: &PlanConfig) -> Result<PlanConfig> {
         let mut config = base.clone();
@@ -197,6 +207,9 @@ impl SessionOptions {
             Some("TWO_PHASE") => AggregatePhases::Two,
             _ => AggregatePhases::Auto,
         };
+        if self.flag("table.optimizer.distinct-agg.split.enabled") {
+            config.distinct_buckets = Some(self.distinct_buckets()?);
+        }
         Ok(config)
     }
 }

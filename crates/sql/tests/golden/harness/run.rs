@@ -17,6 +17,7 @@ use flugs_table::Registry;
 use flugs_task::{EdgeFactory, NodeFactory};
 use flugs_types::{Error, Result, RowKind};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,12 +37,15 @@ pub struct Way {
     pub phases: AggregatePhases,
     /// Rows of a bundle of aggregates, where there are bundles.
     pub bundle: Option<u64>,
+    /// Over how many buckets distinct values are spread, where they are.
+    pub buckets: Option<NonZeroU32>,
 }
 
 impl Way {
     /// Of this mode, parallelism and rows of a batch, and nothing else.
     pub fn new(mode: RuntimeMode, parallelism: u32, batch_rows: usize) -> Self {
-        Way { mode, parallelism, batch_rows, resume: None, phases: AggregatePhases::Auto, bundle: None }
+        let phases = AggregatePhases::Auto;
+        Way { mode, parallelism, batch_rows, resume: None, phases, bundle: None, buckets: None }
     }
 }
 
@@ -96,6 +100,7 @@ impl Session {
             parallelism: way.parallelism,
             time_zone: zone.to_owned(),
             aggregate_phases: way.phases,
+            distinct_buckets: way.buckets,
             mini_batch: way.bundle.map(|rows| (rows, Duration::from_millis(20))),
             ..PlanConfig::default()
         };
