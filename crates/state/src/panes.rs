@@ -7,7 +7,7 @@ use flugs_batch::data::Schema;
 use flugs_batch::{Data, Key};
 use flugs_types::KeyGroupRange;
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 /// What a look at one pane costs of a slice's fuel.
@@ -111,6 +111,11 @@ impl<K: Key, N: Data + Ord, V: Data> PaneTable<K, N, V> {
     /// The namespaces in order.
     pub fn namespaces(&self) -> impl DoubleEndedIterator<Item = &N> {
         self.panes.keys()
+    }
+
+    /// The namespaces of a range in order.
+    pub fn within(&self, range: impl RangeBounds<N>) -> impl DoubleEndedIterator<Item = &N> {
+        self.panes.range(range).map(|(namespace, _)| namespace)
     }
 
     /// All panes in the order of namespaces.

@@ -8,10 +8,10 @@ use super::state::{AggState, States};
 use super::varying::pick;
 use super::{merge, results};
 use crate::row::{RowBytes, null_keys};
-use arrow::array::{ArrayRef, new_null_array};
+use arrow::array::{ArrayRef, AsArray, new_null_array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, FieldRef};
-use flugs_batch::{Batch, ChangeBatch};
+use flugs_batch::{Batch, ChangeBatch, Data};
 use flugs_sql_types::AggregateKind;
 use flugs_types::{Error, Result};
 use std::sync::Arc;
@@ -65,6 +65,12 @@ impl Aggregator {
         })
     }
 
+    /// Whether a state grows with the rows, or with the values that they have.
+    pub fn keeps_rows(&self) -> bool {
+        let keeps = |op| matches!(op, Op::Counts | Op::Log | Op::Ordered);
+        !self.layout.views.is_empty() || self.layout.slots.iter().any(|slot| keeps(slot.op))
+    }
+
     /// Whether the states of any parts of a group's changes can be merged, also where a part takes back what another has added: not
     /// of variances, which say nothing of as many rows added as taken back.
     pub fn can_sum_up(&self) -> bool {
@@ -95,6 +101,18 @@ impl Aggregator {
     /// No groups, for states of these aggregates.
     pub fn states(&self) -> States {
         States::new(self.layout.words, self.layout.varyings)
+    }
+
+    /// The partial states in the last column of a batch.
+    pub(crate) fn partials(&self, batch: &ChangeBatch) -> Result<States> {
+        let last = batch.rows().columns().last().and_then(|column| column.as_binary_opt::<i32>());
+        let partials = last.ok_or_else(|| Error::bug("partial states are bytes"))?;
+        let mut states = self.states();
+        for row in 0..batch.len() {
+            let state = AggState::from_bytes(partials.value(row));
+            states.load(&mut state.map_err(|e| Error::bug("a partial state is damaged").caused_by(e))?);
+        }
+        Ok(states)
     }
 
     /// How many words a state has.

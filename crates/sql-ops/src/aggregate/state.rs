@@ -258,7 +258,7 @@ impl States {
     }
 
     /// Counts the rows of each group in its first word.
-    pub(super) fn count_rows(&mut self, batch: &ChangeBatch, groups: &[u32]) {
+    pub(crate) fn count_rows(&mut self, batch: &ChangeBatch, groups: &[u32]) {
         for (row, group) in groups.iter().enumerate() {
             let by = if batch.kind(row).is_addition() { 1 } else { -1i64 };
             let count = &mut self.words_mut(*group as usize)[0];
@@ -267,7 +267,7 @@ impl States {
     }
 
     /// The groups as bytes; what is kept beside the words moves.
-    pub(super) fn take_bytes(&mut self) -> BinaryArray {
+    pub(crate) fn take_bytes(&mut self) -> BinaryArray {
         self.take_bytes_where(&vec![true; self.len()])
     }
 

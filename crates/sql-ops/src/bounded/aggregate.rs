@@ -12,7 +12,7 @@ use crate::outbox::BATCH_ROWS;
 use crate::rank::columns::types_of;
 use crate::rank::outgoing::record_batch;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
-use arrow::array::{ArrayRef, AsArray, BinaryBuilder};
+use arrow::array::{ArrayRef, BinaryBuilder};
 use arrow::datatypes::SchemaRef;
 use flugs_batch::{Batch, ChangeBatch, Data};
 use flugs_task::{OpenContext, Output, Progress};
@@ -256,19 +256,6 @@ impl Opened {
     }
 }
 
-/// The states in the last column.
-fn partials(aggregator: &Aggregator, batch: &ChangeBatch) -> Result<States> {
-    let last = batch.rows().columns().last().and_then(|column| column.as_binary_opt::<i32>());
-    let last = last.ok_or_else(|| Error::bug("partial states are bytes"))?;
-    let mut states = aggregator.states();
-    for row in 0..batch.len() {
-        let state = AggState::from_bytes(last.value(row));
-        let mut state = state.map_err(|e| Error::bug("a partial state is damaged").caused_by(e))?;
-        states.load(&mut state);
-    }
-    Ok(states)
-}
-
 impl Work for AggregateWork {
     type In = ChangeBatch;
 
@@ -298,7 +285,7 @@ impl Work for AggregateWork {
         opened.any = true;
         if spec.phase == AggregatePhase::Final {
             let places = opened.find(&batch.rows().columns()[..spec.keys.len()], batch.len())?;
-            let mut partials = partials(&opened.aggregator, &batch)?;
+            let mut partials = opened.aggregator.partials(&batch)?;
             opened.with_states(&places, |aggregator, groups, states| {
                 aggregator.merge(&mut partials, groups, states)
             })?;

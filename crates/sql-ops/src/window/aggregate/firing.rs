@@ -24,6 +24,70 @@ impl Groups {
     }
 }
 
+/// Groups that come one after the other, each in parts.
+pub(super) struct Gathered {
+    groups: Groups,
+    /// Parts of groups that are there already.
+    more: States,
+    to: Vec<u32>,
+}
+
+impl Gathered {
+    /// No groups, and room for some.
+    pub(super) fn new(aggregator: &Aggregator, room: usize) -> Self {
+        let groups = Groups {
+            windows: Vec::with_capacity(room),
+            hashes: Vec::with_capacity(room),
+            keys: Vec::with_capacity(room),
+            states: aggregator.states(),
+            changed: Vec::new(),
+        };
+        Gathered { groups, more: aggregator.states(), to: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// A new group, with its first part.
+    pub(super) fn push(&mut self, window: Span, hash: u64, key: RowBytes, state: &mut AggState) {
+        self.groups.states.load(state);
+        self.groups.windows.push(window);
+        self.groups.hashes.push(hash);
+        self.groups.keys.push(key);
+    }
+
+    /// The next part of the last group.
+    pub(super) fn add(&mut self, state: &mut AggState) {
+        self.more.load(state);
+        self.to.push(self.groups.len() as u32 - 1);
+    }
+
+    /// The groups with all of their parts. `counted`: the first word of a state counts rows.
+    pub(super) fn finish(mut self, aggregator: &Aggregator, counted: bool) -> Result<Groups> {
+        add_up(aggregator, counted, &mut self.more, &self.to, &mut self.groups.states)?;
+        Ok(self.groups)
+    }
+}
+
+/// Adds states to others, whose rows came before: the state `i` to `to[i]`. `counted`: the first word of a state counts rows.
+pub(super) fn add_up(
+    aggregator: &Aggregator,
+    counted: bool,
+    more: &mut States,
+    to: &[u32],
+    states: &mut States,
+) -> Result<()> {
+    if counted {
+        for (from, to) in to.iter().enumerate() {
+            let count = more.words(from)[0];
+            let sum = &mut states.words_mut(*to as usize)[0];
+            *sum = sum.wrapping_add(count);
+        }
+    }
+    if to.is_empty() { Ok(()) } else { aggregator.merge(more, to, states) }
+}
+
 /// A part of a group's state.
 pub(super) struct Part {
     pub(super) window: Span,
@@ -97,43 +161,21 @@ pub(super) fn merge(mut parts: Vec<Part>, aggregator: &Aggregator, counted: bool
             (&a.key, a.pane).cmp(&(&b.key, b.pane))
         });
     }
-    let mut groups = Groups {
-        windows: Vec::with_capacity(order.len()),
-        hashes: Vec::with_capacity(order.len()),
-        keys: Vec::with_capacity(order.len()),
-        states: aggregator.states(),
-        changed: Vec::new(),
-    };
-    let (mut more, mut to) = (aggregator.states(), Vec::new());
+    let mut gathered = Gathered::new(aggregator, order.len());
     for (window, hash, at) in order {
         let part = &mut parts[at as usize];
-        let at = groups.keys.len();
-        let same = at > 0
-            && (groups.windows[at - 1], groups.hashes[at - 1]) == (window, hash)
-            && groups.keys[at - 1] == part.key;
-        if same {
-            more.load(&mut part.state);
-            to.push(at as u32 - 1);
-        } else {
-            groups.states.load(&mut part.state);
-            groups.windows.push(window);
-            groups.hashes.push(hash);
-            groups.keys.push(std::mem::take(&mut part.key));
+        let last = gathered.len().checked_sub(1);
+        let groups = &gathered.groups;
+        let is_last =
+            |at| (groups.windows[at], groups.hashes[at]) == (window, hash) && groups.keys[at] == part.key;
+        match last.is_some_and(is_last) {
+            true => gathered.add(&mut part.state),
+            false => gathered.push(window, hash, std::mem::take(&mut part.key), &mut part.state),
         }
-        let group = groups.keys.len() as u32 - 1;
-        if part.pane > 0 && groups.changed.last() != Some(&group) {
-            groups.changed.push(group);
+        let group = gathered.len() as u32 - 1;
+        if part.pane > 0 && gathered.groups.changed.last() != Some(&group) {
+            gathered.groups.changed.push(group);
         }
     }
-    if counted {
-        for (from, to) in to.iter().enumerate() {
-            let count = more.words(from)[0];
-            let sum = &mut groups.states.words_mut(*to as usize)[0];
-            *sum = sum.wrapping_add(count);
-        }
-    }
-    if !to.is_empty() {
-        aggregator.merge(&mut more, &to, &mut groups.states)?;
-    }
-    Ok(groups)
+    gathered.finish(aggregator, counted)
 }

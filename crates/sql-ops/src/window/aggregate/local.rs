@@ -1,6 +1,6 @@
 //! The first of two phases.
 
-use super::operator::{count_rows, runs_of_slices};
+use super::operator::runs_of_slices;
 use super::windows::Windows;
 use super::{WindowAggregateSpec, WindowInput};
 use crate::aggregate::{Aggregator, States};
@@ -12,9 +12,9 @@ use crate::window::clock::not_open;
 use crate::window::shape::Span;
 use crate::window::time::{Run, attached_windows, local_times, runs_of_windows};
 use crate::window::zone::LocalTime;
-use arrow::array::{ArrayRef, BinaryBuilder, Int64Array};
+use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::SchemaRef;
-use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
+use flugs_batch::{Barrier, Batch, ChangeBatch};
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{KeyHasher, Result, Timestamp};
 use std::collections::HashMap;
@@ -115,7 +115,7 @@ impl Opened {
         }
         let of_rows: Vec<u32> = self.cells.of_rows.iter().map(|cell| groups[*cell as usize]).collect();
         if spec.retract {
-            count_rows(batch, &of_rows, &mut self.states);
+            self.states.count_rows(batch, &of_rows);
         }
         self.aggregator.update(batch, &of_rows, &mut self.states)?;
         self.rows += batch.len();
@@ -128,18 +128,12 @@ impl Opened {
             Arc::new(Int64Array::from_iter_values(self.order.iter().map(|(span, _)| bound(span))))
         };
         let bounds = vec![bound(|span| span.start), bound(|span| span.end)];
-        let mut partials = BinaryBuilder::with_capacity(self.order.len(), 0);
-        let mut bytes = Vec::new();
-        for group in 0..self.order.len() {
-            bytes.clear();
-            self.states.take(group).encode(&mut bytes);
-            partials.append_value(&bytes);
-        }
+        let partials = self.states.take_bytes();
         self.states.clear();
         self.groups.clear();
         self.order.clear();
         (self.rows, self.due) = (0, None);
-        summed_up(spec.keys.iter().copied().zip(keys), bounds, partials.finish(), schema)
+        summed_up(spec.keys.iter().copied().zip(keys), bounds, partials, schema)
     }
 }
 

@@ -1,13 +1,14 @@
 //! Aggregates of windows that are the same for all keys.
 //!
 //! A row is added to the one slice that it is in ([`Slices`]), and a window merges its slices when it is over. Where windows begin
-//! together (`CUMULATE`), the merged slices stay in the place of the first, so that each window adds one slice. A slice is dropped
-//! when its last window has fired.
+//! together (`CUMULATE`), the merged slices stay in the place of the first, so that each window adds one slice. Where windows follow each
+//! other and have many slices, they are not read for each of them ([`sliding`]). A slice is dropped when its last window has fired.
 
 mod early;
 mod firing;
 mod local;
 mod operator;
+mod sliding;
 mod windows;
 
 pub use local::LocalWindowAggregate;

@@ -1,10 +1,11 @@
 //! The operator.
 
 use super::early::{Columns, Early};
-use super::firing::{Firing, Groups};
+use super::firing::{Firing, Gathered, Groups, add_up};
+use super::sliding::Sliding;
 use super::windows::Windows;
-use super::{WindowAggregateSpec, WindowInput};
-use crate::aggregate::{AggState, Aggregator, States};
+use super::{Emit, WindowAggregateSpec, WindowInput};
+use crate::aggregate::Aggregator;
 use crate::outbox::Outbox;
 use crate::phases::{Part, parts};
 use crate::row::{EncodedRows, RowBytes, RowCodec};
@@ -17,8 +18,8 @@ use crate::window::time::{Run, attached_windows, local_times, runs_of_windows, w
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::Int64Type;
-use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
-use flugs_state::SnapshotTable;
+use flugs_batch::{Barrier, Batch, ChangeBatch};
+use flugs_state::{Fuel, SnapshotTable};
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{Error, Result, Timestamp};
 
@@ -49,7 +50,12 @@ struct Opened {
     /// The first window to fire that has rows.
     next: Option<Span>,
     firing: Option<Firing>,
+    /// In place of it, where windows have many slices.
+    sliding: Option<Sliding>,
 }
+
+/// How much is read of state in one step where windows have many slices.
+const SLIDING_FUEL: Fuel = Fuel(1 << 16);
 
 /// Memory that is used again from batch to batch.
 #[derive(Default)]
@@ -155,10 +161,11 @@ impl WindowAggregate {
         let mut states = opened.aggregator.states();
         cells.load(&mut opened.panes, &mut states);
         if partial {
-            merge_partials(&opened.aggregator, batch, &cells.of_rows, &mut states, self.spec.retract)?;
+            let mut partials = opened.aggregator.partials(batch)?;
+            add_up(&opened.aggregator, self.spec.retract, &mut partials, &cells.of_rows, &mut states)?;
         } else {
             if self.spec.retract {
-                count_rows(batch, &cells.of_rows, &mut states);
+                states.count_rows(batch, &cells.of_rows);
             }
             opened.aggregator.update(batch, &cells.of_rows, &mut states)?;
         }
@@ -167,6 +174,12 @@ impl WindowAggregate {
         for (pane, _) in &cells.panes {
             let first = opened.windows.first_window(*pane, reached);
             opened.next = opened.next.into_iter().chain(first).min();
+        }
+        if let Some(sliding) = &mut opened.sliding {
+            for (pane, of_pane) in &cells.panes {
+                let hashes = &cells.hashes[of_pane.clone()];
+                sliding.note(*pane, hashes.iter().zip(&cells.keys[of_pane.clone()]));
+            }
         }
         if let Some(early) = &mut opened.early {
             early.note(cells, opened.clock.machine_time());
@@ -214,39 +227,6 @@ pub(super) fn runs_of_slices(slices: &Slices, times: &[i64], runs: &mut Vec<Run>
     }
 }
 
-/// Counts rows in the states' first word.
-pub(super) fn count_rows(batch: &ChangeBatch, of_rows: &[u32], states: &mut States) {
-    for (row, cell) in of_rows.iter().enumerate() {
-        let by = if batch.kind(row).is_addition() { 1 } else { -1i64 };
-        let count = &mut states.words_mut(*cell as usize)[0];
-        *count = count.wrapping_add(by as u64);
-    }
-}
-
-/// Merges the states in the last column into the cells of their rows.
-fn merge_partials(
-    aggregator: &Aggregator,
-    batch: &ChangeBatch,
-    of_rows: &[u32],
-    states: &mut States,
-    counted: bool,
-) -> Result<()> {
-    let last = batch.rows().columns().last().and_then(|column| column.as_binary_opt::<i32>());
-    let partials = last.ok_or_else(|| Error::bug("partial states are bytes"))?;
-    let mut more = aggregator.states();
-    for row in 0..batch.len() {
-        let state = AggState::from_bytes(partials.value(row));
-        more.load(&mut state.map_err(|e| Error::bug("a partial state is damaged").caused_by(e))?);
-    }
-    if counted {
-        for (row, cell) in of_rows.iter().enumerate() {
-            let (count, sum) = (more.words(row)[0], &mut states.words_mut(*cell as usize)[0]);
-            *sum = sum.wrapping_add(count);
-        }
-    }
-    aggregator.merge(&mut more, of_rows, states)
-}
-
 impl Opened {
     fn has_work(&self) -> bool {
         self.early.as_ref().is_some_and(Early::has_work)
@@ -260,6 +240,9 @@ impl Opened {
             && let Some(groups) = early.next(&self.windows, &self.panes, &self.aggregator, spec.retract)?
         {
             return self.results(spec, &groups);
+        }
+        if self.sliding.is_some() {
+            return self.slide(spec);
         }
         let reached = self.clock.reached();
         let begin = || {
@@ -275,10 +258,25 @@ impl Opened {
             firing.keep(&mut groups, &mut self.panes, slices.first_slice(firing.window));
         }
         match ended {
-            true => self.move_on(&firing),
+            true => self.move_on(firing.window, firing.panes()),
             false => self.firing = Some(firing),
         }
         Ok(results)
+    }
+
+    /// The next results of windows of many slices, perhaps of several windows.
+    fn slide(&mut self, spec: &WindowAggregateSpec) -> Result<ChangeBatch> {
+        let (mut gathered, mut fuel) = (Gathered::new(&self.aggregator, 0), SLIDING_FUEL);
+        let reached = self.clock.reached();
+        while let Some(window) = self.next.filter(|window| window.is_over(reached)) {
+            let Some(sliding) = &mut self.sliding else { break };
+            if !sliding.next(window, &mut self.panes, &mut gathered, &mut fuel)? {
+                break;
+            }
+            self.move_on(window, &[]);
+        }
+        let groups = gathered.finish(&self.aggregator, spec.retract)?;
+        self.results(spec, &groups)
     }
 
     /// The rows of these groups, or how they have changed.
@@ -306,21 +304,21 @@ impl Opened {
     }
 
     /// Drops what no window needs any more now that this one has fired, and finds the next.
-    fn move_on(&mut self, fired: &Firing) {
-        self.fired = self.fired.max(fired.window.end - 1);
+    fn move_on(&mut self, fired: Span, panes: &[Span]) {
+        self.fired = self.fired.max(fired.end - 1);
         if let Windows::Sliced(slices) = self.windows
             && self.windows.is_cumulative()
         {
-            let first = slices.first_slice(fired.window);
-            for pane in fired.panes().iter().filter(|pane| **pane != first) {
+            let first = slices.first_slice(fired);
+            for pane in panes.iter().filter(|pane| **pane != first) {
                 self.panes.discard(pane);
             }
         }
         if let Some(early) = &mut self.early {
-            early.emitted.discard(&fired.window);
+            early.emitted.discard(&fired);
         }
         if matches!(self.windows, Windows::Attached) {
-            self.panes.discard(&fired.window);
+            self.panes.discard(&fired);
         } else {
             while let Some((pane, _)) = self.panes.first() {
                 let pane = *pane;
@@ -336,9 +334,8 @@ impl Opened {
     fn find_next(&mut self) {
         self.next = match self.windows {
             Windows::Attached => self.panes.namespaces().next().copied(),
-            _ => {
-                self.panes.namespaces().filter_map(|pane| self.windows.first_window(*pane, self.fired)).min()
-            }
+            // Later slices have no earlier windows.
+            _ => self.panes.namespaces().find_map(|pane| self.windows.first_window(*pane, self.fired)),
         };
     }
 }
@@ -359,6 +356,8 @@ impl Operator for WindowAggregate {
         }
         let clock = WindowClock::open(context, zone, spec.is_processing())?;
         let early = Early::open(context, spec.emit, spec.emit_update_before, &aggregator, &panes)?;
+        let slides = matches!(spec.emit, Emit::OnWatermark);
+        let sliding = Sliding::new(&windows, &aggregator, spec.retract).filter(|_| slides);
         let mut opened = Opened {
             windows,
             aggregator,
@@ -371,6 +370,7 @@ impl Operator for WindowAggregate {
             clock,
             next: None,
             firing: None,
+            sliding,
         };
         opened.find_next();
         self.opened = Some(opened);

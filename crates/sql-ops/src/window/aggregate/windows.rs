@@ -56,13 +56,15 @@ impl Windows {
     pub(super) fn panes_of(&self, window: Span, panes: &Panes) -> Vec<Span> {
         match self {
             Windows::Sliced(slices) if !slices.is_tumbling() => {
-                if slices.per_window() <= panes.len() {
-                    return slices.slices_of(window).filter(|slice| panes.pane(slice).is_some()).collect();
-                }
-                let within = |pane: &&Span| window.start <= pane.start && pane.end <= window.end;
-                panes.namespaces().filter(within).copied().collect()
+                slices_within(window, panes).copied().collect()
             }
             _ => vec![window],
         }
     }
+}
+
+/// The slices within a span that there are, in order.
+pub(super) fn slices_within(span: Span, panes: &Panes) -> impl DoubleEndedIterator<Item = &Span> {
+    let first = Span::new(i64::MIN, span.start.saturating_add(1));
+    panes.within(first..=Span::new(i64::MAX, span.end)).filter(move |slice| slice.start >= span.start)
 }

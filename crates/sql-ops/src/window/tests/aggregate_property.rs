@@ -31,6 +31,12 @@ fn shapes() -> impl Strategy<Value = WindowShape> {
             slide_ms,
             offset_ms
         }),
+        // Of many slices.
+        (16i64..60, 1i64..4, -9i64..9).prop_map(|(size_ms, slide_ms, offset_ms)| WindowShape::Hop {
+            size_ms,
+            slide_ms,
+            offset_ms
+        }),
         (1i64..5, 1i64..6, -9i64..9).prop_map(|(step_ms, steps, offset_ms)| WindowShape::Cumulate {
             max_size_ms: step_ms * steps,
             step_ms,

@@ -6,7 +6,8 @@ use crate::window::{
     Emit, SessionAggregate, SessionAggregateSpec, WindowAggregate, WindowAggregateSpec, WindowColumn,
     WindowInput, WindowShape, WindowTime,
 };
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, TimestampMillisecondArray};
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, TimestampMillisecondArray};
+use arrow::datatypes::Int64Type;
 use flugs_batch::{Batch, ChangeBatch};
 use flugs_sql_types::AggregateKind;
 use flugs_task::Operator;
@@ -107,5 +108,34 @@ fn speed() {
         });
         measure(&of("CUMULATE 10 s / 2 s"), &batches, || count(cumulate));
         measure(&of("SESSION 1 s"), &batches, || sessions(1_000));
+    }
+}
+
+/// A thousand rows of one key, a second apart, in windows that each of them is in some 86,400 of.
+#[test]
+#[ignore = "figures are of interest on a quiet machine only"]
+fn windows_of_many_slices() {
+    let day = 86_400_000;
+    for (name, shape) in [
+        ("HOP 1 d / 1 s", WindowShape::Hop { size_ms: day, slide_ms: 1_000, offset_ms: 0 }),
+        ("CUMULATE 1 d / 1 s", WindowShape::Cumulate { max_size_ms: day, step_ms: 1_000, offset_ms: 0 }),
+    ] {
+        let columns = schema("k BIGINT, t TIMESTAMP(3)");
+        let k: ArrayRef = Arc::new(Int64Array::from(vec![1; 1000]));
+        let t: TimestampMillisecondArray = (0..1000).map(|n| Some(n * 1000)).collect();
+        let rows = RecordBatch::try_new(columns.clone(), vec![k, Arc::new(t)]).unwrap();
+        let mut driver = Driver::new(count(shape)).unwrap();
+        let start = SystemClock.now();
+        driver.push(ChangeBatch::inserts(rows)).unwrap();
+        driver.end().unwrap();
+        let given = driver.take();
+        let windows: usize = given.iter().map(Batch::len).sum();
+        let counted: i64 =
+            given.iter().map(|b| b.column(1).as_primitive::<Int64Type>().values().iter().sum::<i64>()).sum();
+        println!(
+            "{name}\t{:.2} s\t{windows} results in {} batches, of {counted} rows",
+            SystemClock.now().since(start).as_secs_f64(),
+            given.len()
+        );
     }
 }
