@@ -46,6 +46,7 @@ impl Planner {
         }
         self.add_spec(&mut table, &create.spec, create.like.as_ref())?;
         self.settle_table(&path, &mut table, &create.partitioned_by)
+            .and_then(|()| self.check_table(&path, &table))
             .map_err(|e| in_declaration(e, create))?;
         Ok(table)
     }
@@ -240,13 +241,15 @@ impl Planner {
 
 /// What is wrong with a declaration, at the part of it that the message names.
 fn in_declaration(e: SqlError, create: &CreateTable) -> SqlError {
-    let computed = create.spec.columns.iter().filter_map(|column| match &column.kind {
+    let watermark = create.spec.watermark.as_ref();
+    let expression = watermark.map(|w| &w.expression).filter(|_| e.message.contains("the watermark "));
+    let in_watermark = expression.map(|of| find(&e.message, &of.text, of.span).unwrap_or(of.span));
+    let mut computed = create.spec.columns.iter().filter_map(|column| match &column.kind {
         ParsedKind::Computed(expression) => find(&e.message, &expression.text, expression.span),
         _ => None,
     });
-    let watermark = create.spec.watermark.as_ref();
     let of_watermark = watermark.filter(|w| e.message.contains(&format!("'{}'", w.column.object())));
-    let place = computed.into_iter().next().or(of_watermark.map(|w| w.column.span()));
+    let place = in_watermark.or_else(|| computed.next()).or(of_watermark.map(|w| w.column.span()));
     e.at(place.unwrap_or(create.name.span()))
 }
 

@@ -41,6 +41,8 @@ const MISTAKES: &[&str] = &[
     "CREATE TABLE t (a INTT) WITH ('connector' = 'memory')",
     "CREATE TABLE t (a INT, PRIMARY KEY (b) NOT ENFORCED) WITH ('connector' = 'memory')",
     "CREATE TABLE t (a INT, WATERMARK FOR a AS a) WITH ('connector' = 'memory')",
+    "CREATE TABLE t (a INT, ts TIMESTAMP(3), WATERMARK FOR ts AS a) WITH ('connector' = 'memory')",
+    "CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS ts + 'x') WITH ('connector' = 'memory')",
     "CREATE VIEW part AS SELECT 1",
     "CREATE VIEW v (a) AS SELECT 1, 2",
     "CREATE CATALOG c WITH ('type' = 'hive')",

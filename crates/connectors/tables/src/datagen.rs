@@ -62,6 +62,13 @@ impl TableFactory for DatagenTables {
                 .map_err(|e| e.at(format!("table {}, column {}", table.name, field.name())))
         });
         let fields = fields.collect::<Result<Vec<_>>>()?;
+        let mut known = Vec::new();
+        fields.iter().for_each(|field| field.keys(field.name(), &mut known));
+        for (key, _) in table.options.iter().filter(|(key, _)| key.starts_with("fields.")) {
+            if !known.iter().any(|known| known == key) {
+                return Err(unknown(key, &known).at(format!("table {}", table.name)));
+            }
+        }
         let shortest = fields.iter().filter_map(FieldGenerator::rows).min();
         let count = settings.count.into_iter().chain(shortest).min();
         Ok(Box::new(Datagen { settings, fields: fields.into(), count }))
@@ -74,6 +81,18 @@ impl TableFactory for DatagenTables {
     fn lookup(&self, table: TableContext<'_>, _keys: &[usize]) -> Result<Box<dyn LookupSource>> {
         Err(refusal::look_up("datagen", table))
     }
+}
+
+/// An option of a column that there is not, or that says nothing about values of its type and kind.
+fn unknown(key: &str, known: &[String]) -> Error {
+    let error = Error::job(format!("option '{key}' says nothing about a column of this table"));
+    let field = key.rsplit_once('.').map_or(key, |(field, _)| field);
+    let of_field = |known: &&String| known.rsplit_once('.').is_some_and(|(of, _)| of == field);
+    let listed: Vec<&str> = match known.iter().any(|known| of_field(&known)) {
+        true => known.iter().filter(of_field).map(String::as_str).collect(),
+        false => known.iter().map(String::as_str).collect(),
+    };
+    error.mend(format!("known options: {}", listed.join(", ")))
 }
 
 struct Datagen {

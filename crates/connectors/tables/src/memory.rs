@@ -4,9 +4,10 @@ use crate::refusal;
 use crate::rows::RowsTable;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use flugs_batch::{Batch, ChangeBatch, Records};
 use flugs_connector::{Committable, Delivery, Prepared, Sink, SinkWriter, WriterContext};
-use flugs_sql_types::to_schema;
+use flugs_sql_types::{from_field, to_schema};
 use flugs_table::{
     ChangelogMode, KeyedRows, LookupSource, OptionKind, OptionSpec, TableContext, TableFactory, TableSink,
     TableSource,
@@ -82,6 +83,32 @@ impl MemoryTables {
         table.options.get("name").unwrap_or_else(own).to_owned()
     }
 
+    /// Rows that are in memory already must be of the table's types.
+    fn check(table: TableContext<'_>, rows: &[ChangeBatch]) -> Result<()> {
+        let declared = schema_of(table);
+        let types =
+            |schema: &Schema| schema.fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>();
+        let Some(other) =
+            rows.iter().find(|b| !b.is_empty() && types(&b.rows().schema()) != types(&declared))
+        else {
+            return Ok(());
+        };
+        let columns = |schema: &Schema| {
+            let column = |f: &FieldRef| {
+                format!(
+                    "{} {}",
+                    f.name(),
+                    from_field(f).map_or_else(|_| f.data_type().to_string(), |t| t.kind.to_string())
+                )
+            };
+            schema.fields().iter().map(column).collect::<Vec<_>>().join(", ")
+        };
+        let (here, declared) = (columns(&other.rows().schema()), columns(&declared));
+        Err(Error::job(format!("'{}' in memory has ({here}), and not ({declared})", Self::name_of(table)))
+            .at(format!("table {}", table.name))
+            .mend("declare these columns, or take another 'name'"))
+    }
+
     fn mode_of(table: TableContext<'_>) -> Option<ChangelogMode> {
         match table.options.get("changelog-mode")?.to_ascii_lowercase().as_str() {
             "append" => Some(ChangelogMode::Append),
@@ -103,6 +130,7 @@ impl TableFactory for MemoryTables {
 
     fn source(&self, table: TableContext<'_>) -> Result<Box<dyn TableSource>> {
         let written = self.rows(&Self::name_of(table));
+        Self::check(table, &written)?;
         let mode =
             Self::mode_of(table).or_else(|| is_upsert(table, &written).then_some(ChangelogMode::Upsert));
         let rows = RowsTable::new(written);
@@ -113,6 +141,7 @@ impl TableFactory for MemoryTables {
     }
 
     fn sink(&self, table: TableContext<'_>) -> Result<Box<dyn TableSink>> {
+        Self::check(table, &self.rows(&Self::name_of(table)))?;
         Ok(Box::new(MemorySink {
             tables: self.clone(),
             name: Self::name_of(table),
@@ -123,17 +152,21 @@ impl TableFactory for MemoryTables {
 
     fn lookup(&self, table: TableContext<'_>, keys: &[usize]) -> Result<Box<dyn LookupSource>> {
         let batches = self.rows(&Self::name_of(table));
+        Self::check(table, &batches)?;
         if !batches.iter().all(ChangeBatch::is_insert_only) {
             return Err(
                 refusal::look_up("memory", table).mend("only tables without changes are looked up in")
             );
         }
-        let schema = to_schema(table.schema.columns.iter().map(|c| (c.name.as_str(), &c.sql_type)));
         let rows: Vec<RecordBatch> = batches.into_iter().map(ChangeBatch::into_rows).collect();
-        let all = concat_batches(&schema, &rows)
+        let all = concat_batches(&schema_of(table), &rows)
             .map_err(|e| Error::job("the rows are not of the table's types").caused_by(e))?;
         Ok(Box::new(KeyedRows::new(all, keys)?))
     }
+}
+
+fn schema_of(table: TableContext<'_>) -> SchemaRef {
+    to_schema(table.schema.columns.iter().map(|c| (c.name.as_str(), &c.sql_type)))
 }
 
 /// Whether rows of a table with a key were written by their key: new rows without those that they take the place of.

@@ -27,7 +27,7 @@ impl Background for NoThreads {
 pub(crate) struct Table {
     pub(crate) registry: Registry,
     connector: &'static str,
-    schema: TableSchema,
+    pub(crate) schema: TableSchema,
     options: Options,
 }
 

@@ -1,7 +1,7 @@
 //! Tables as plans: a scan of physical and metadata columns, the computed ones over it, and the watermark.
 
 use crate::bind::nodes::WatermarkNode;
-use crate::bind::{Binder, options};
+use crate::bind::{Binder, options, within};
 use crate::catalog::{CatalogColumn, CatalogObject, CatalogTable, ColumnKind, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
 use crate::plan::{LateRoute, Malformed};
@@ -9,10 +9,13 @@ use crate::stream::{SOURCE_WATERMARK, ScanSource};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion_common::{Column, DFSchema, Result, TableReference};
 use datafusion_expr::simplify::SimplifyContext;
-use datafusion_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder, TableSource as DataFusionSource};
+use datafusion_expr::{
+    Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder, TableSource as DataFusionSource,
+};
 use datafusion_optimizer::simplify_expressions::ExprSimplifier;
 use flugs_connector::Boundedness;
-use flugs_sql_types::to_field;
+use flugs_sql_parser::{SqlError, SqlErrorKind};
+use flugs_sql_types::{LogicalType, from_field, to_field};
 use flugs_table::{
     ChangelogMode, OnMalformed, Options, ScanRequest, TableContext, TableFactory, TableScan, TableSource,
 };
@@ -95,6 +98,20 @@ pub(super) fn coerced(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 /// The options of a table under those of a hint.
 pub(crate) fn effective(table: &CatalogTable, hints: &[(String, String)]) -> Options {
     table.options.overlaid(&hints.iter().cloned().collect())
+}
+
+fn check_watermark(text: &str, expr: &Expr, schema: &DFSchema) -> PlanResult<()> {
+    let help = "write the row-time column and how far rows may be out of order: ts - INTERVAL '5' SECOND";
+    let field = coerced(expr.clone(), schema).and_then(|expr| Ok(expr.to_field(schema)?.1));
+    let field = field.map_err(|e| within(planning(e), "the watermark of the table").help(help))?;
+    match from_field(&field).map_err(lower)?.kind {
+        LogicalType::Timestamp(0..=3) | LogicalType::TimestampLtz(0..=3) => Ok(()),
+        other => {
+            let takes = "it must be a TIMESTAMP(p) or TIMESTAMP_LTZ(p), p from 0 to 3";
+            let message = format!("the watermark '{text}' is {other}: {takes}");
+            Err(SqlError::new(SqlErrorKind::Type, message).help(help))
+        }
+    }
 }
 
 impl Binder {
@@ -220,7 +237,12 @@ impl Binder {
             TableKind::Inline(ScanSource::Stream(_)) if declared.expression == SOURCE_WATERMARK => {
                 column.clone()
             }
-            _ => self.at(&table.current).declared(&declared.expression, plan.schema(), &what)?,
+            _ => {
+                let watermark =
+                    self.at(&table.current).declared(&declared.expression, plan.schema(), &what)?;
+                check_watermark(&declared.expression, &watermark, plan.schema())?;
+                watermark
+            }
         };
         let node = WatermarkNode { input: plan, column, watermark };
         Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))

@@ -3,10 +3,11 @@
 use crate::convert::{Converter, unaliased, unique};
 use crate::error::{PlanResult, planning, unsupported};
 use crate::plan::{NodeId, Op, OverCall, PlanField, RankFunction, SortKey, WindowRole};
-use datafusion_expr::Expr;
 use datafusion_expr::expr::{WindowFunction, WindowFunctionParams};
 use datafusion_expr::logical_plan::Window;
+use datafusion_expr::{Expr, WindowFrame, WindowFrameBound, WindowFrameUnits};
 use flugs_sql_functions::aggregate::{PlannedWindow, plan_window};
+use flugs_sql_types::TimeKind;
 
 fn rank_function(name: &str) -> Option<RankFunction> {
     match name {
@@ -67,7 +68,10 @@ impl Converter<'_> {
             let args = args.collect::<PlanResult<Vec<_>>>()?;
             let filter =
                 function.params.filter.as_ref().map(|f| super::localized(f, schema, &visible)).transpose()?;
-            let call = self.over_call(&mut input, function, args, filter, field)?;
+            let mut call = self.over_call(&mut input, function, args, filter, field)?;
+            if self.is_by_arrival(input, &order) && is_unbounded_range(&call.frame) {
+                call.frame.units = WindowFrameUnits::Rows;
+            }
             calls.push(call);
         }
         let mut fields = self.fields(input).to_vec();
@@ -77,6 +81,12 @@ impl Converter<'_> {
         let node = self.plan.add(Op::Over { partition, order, calls }, vec![input], unique(fields));
         let kept: Vec<usize> = (0..width).chain(inner..inner + made).collect();
         self.select(node, &kept)
+    }
+
+    /// Whether rows are ordered by the time at which they come. Flink gives each its own place there, though many come at one time.
+    fn is_by_arrival(&self, input: NodeId, order: &[SortKey]) -> bool {
+        let by = |key: &SortKey| self.fields(input)[key.column].time == Some(TimeKind::Proctime);
+        !self.plan.batch && order.first().is_some_and(by)
     }
 
     fn over_call(
@@ -141,6 +151,13 @@ impl Converter<'_> {
         let op = Op::Rank { function, partition, order, range: Some(range), output_rank };
         Ok(self.plan.add(op, vec![input], without_time(fields)))
     }
+}
+
+/// Whether a frame is the one that is meant where none is written.
+fn is_unbounded_range(frame: &WindowFrame) -> bool {
+    frame.units == WindowFrameUnits::Range
+        && matches!(&frame.start_bound, WindowFrameBound::Preceding(n) if n.is_null())
+        && matches!(frame.end_bound, WindowFrameBound::CurrentRow)
 }
 
 fn without_time(fields: Vec<PlanField>) -> Vec<PlanField> {

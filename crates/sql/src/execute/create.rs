@@ -19,7 +19,6 @@ impl SqlEnvironment {
             return Ok(TableResult::ok());
         }
         let table = planner.declared_table(create)?;
-        planner.check_table(&path, &table)?;
         let before = self.catalogs.clone();
         self.catalogs
             .create_object(path, CatalogObject::Table(table), create.temporary, create.or_replace)

@@ -143,7 +143,7 @@ pub const SESSION_KEYS: &[SessionKey] = &[
     ignored("table.exec.simplify-operator-name-enabled", Boolean, "names of operators are short"),
     ignored("table.exec.sink.not-null-enforcer", Enum(&["ERROR", "DROP"]), "columns that are NOT NULL hold no NULL by their types"),
     ignored("table.exec.sink.upsert-materialize", Enum(&["NONE", "AUTO", "FORCE"]), "rows are put in order by key wherever the plan needs it"),
-    refused("table.exec.source.idle-timeout", "say it for a table: 'scan.watermark.idle-timeout'"),
+    ignored("table.exec.source.idle-timeout", Duration, "a source says itself that it has no more to read for now; no time needs to pass"),
     ignored("table.exec.spill-compression.enabled", Boolean, "spilled rows are not compressed"),
     used("table.exec.state.ttl", Duration, Some("0 ms"), "after how long without a change state goes; 0 for never"),
     used("table.exec.state.ttl.retract", Boolean, Some("false"), "whether state that goes takes its results back (an option of our own)"),

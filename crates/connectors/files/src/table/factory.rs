@@ -117,7 +117,13 @@ impl TableFactory for FileTables {
     }
 
     fn lookup(&self, table: TableContext<'_>, keys: &[usize]) -> Result<Box<dyn LookupSource>> {
-        Ok(Box::new(FileLookup::new(described(table)?, keys)?))
+        let described = described(table)?;
+        if described.contents.changelog_mode() != ChangelogMode::Append {
+            return Err(Error::job("rows cannot be looked up in files of changes")
+                .at(format!("table {}", table.name))
+                .mend("have the changes read by a temporal join"));
+        }
+        Ok(Box::new(FileLookup::new(described, keys)?))
     }
 }
 

@@ -13,7 +13,7 @@ use flugs_table::{
     FieldPath, Literal, LookupSource, Options, Predicate, PredicateOp, ScanRequest, TableContext, TableScan,
     TableSink, TableSource,
 };
-use flugs_types::Result;
+use flugs_types::{ErrorKind, Result};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -297,4 +297,14 @@ fn rows_are_looked_up_in_files() {
     fs::write(dir.path().join("side.csv"), "x,z\n").unwrap();
     let error = table.lookup(&[0]).err().unwrap().to_string();
     assert!(error.contains("BIGINT expected, 'x' found") && error.contains("side.csv, byte 0"), "{error}");
+}
+
+#[test]
+fn changes_are_not_rows_to_look_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = Table::new(&[("k", LogicalType::Int)], &[], &[("format", "debezium-json")]).at(folder.path());
+    let error = table.lookup(&[0]).err().unwrap();
+    // The planner joins with the changes where there is nothing to look up in.
+    assert_eq!(error.kind(), ErrorKind::Job);
+    assert!(error.to_string().contains("files of changes"), "{error}");
 }

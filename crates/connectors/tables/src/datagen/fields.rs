@@ -179,7 +179,7 @@ impl FieldGenerator {
                 let DataType::Struct(pair) = entries.data_type() else {
                     return Err(Error::bug("the entries of a map are a struct"));
                 };
-                let is_multiset = matches!(from_field(field)?.kind, LogicalType::Multiset(_));
+                let is_multiset = is_multiset(field);
                 let (key, value) = if is_multiset { ("element", "count") } else { ("key", "value") };
                 let mut value = child(value, &pair[1])?;
                 if is_multiset {
@@ -213,6 +213,37 @@ impl FieldGenerator {
                 Some(end.wrapping_sub(start) as u64).map(|n| n.saturating_add(1))
             }
             _ => None,
+        }
+    }
+
+    /// Adds the keys of the options that say something about the field at `path`.
+    pub(super) fn keys(&self, path: &str, keys: &mut Vec<String>) {
+        let fixed = matches!(
+            from_field(&self.field).map(|t| t.kind),
+            Ok(LogicalType::Char(_) | LogicalType::Binary(_))
+        );
+        let own: &[&str] = match &self.kind {
+            Kind::Sequence { .. } => &["start", "end"],
+            Kind::Whole { .. } | Kind::Real { .. } | Kind::Decimal { .. } | Kind::Days { .. } => {
+                &["min", "max"]
+            }
+            Kind::Text { .. } | Kind::Bytes { .. } if !fixed => &["length", "var-len"],
+            Kind::Past(_) => &["max-past"],
+            Kind::List { .. } | Kind::Map { .. } => &["length"],
+            _ => &[],
+        };
+        keys.extend(["kind", "null-rate"].iter().chain(own).map(|option| format!("fields.{path}.{option}")));
+        let mut below = |name: &str, field: &FieldGenerator| field.keys(&format!("{path}.{name}"), keys);
+        match &self.kind {
+            Kind::List { element, .. } => below("element", element),
+            // How often an element is in a multiset is not chosen.
+            Kind::Map { key, .. } if is_multiset(&self.field) => below("element", key),
+            Kind::Map { key, value, .. } => {
+                below("key", key);
+                below("value", value);
+            }
+            Kind::Row(fields) => fields.iter().for_each(|field| below(field.name(), field)),
+            _ => {}
         }
     }
 
@@ -334,6 +365,10 @@ impl FieldGenerator {
             }
         })
     }
+}
+
+fn is_multiset(field: &FieldRef) -> bool {
+    matches!(from_field(field).map(|t| t.kind), Ok(LogicalType::Multiset(_)))
 }
 
 fn real(of: &Of<'_>, min: f64, max: f64) -> Result<Kind> {

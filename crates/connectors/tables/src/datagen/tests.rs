@@ -159,3 +159,22 @@ fn wrong_options_are_named() {
     assert!(error(TEXT, &[("fields.a.length", "99999999")]).contains("is above"));
     assert!(table(&[("a", Int)], &[]).sink().is_err());
 }
+
+#[test]
+fn options_that_say_nothing_are_refused() {
+    let refused = |key: &str, kind: LogicalType| {
+        let table = table(&[("a", kind)], &[("number-of-rows", "1"), (key, "5")]);
+        table.source().err().map(|error| error.to_string())
+    };
+    let text = refused("fields.b.length", Int).unwrap();
+    assert!(text.contains("'fields.b.length'") && text.contains("known options: fields.a.kind"), "{text}");
+    let text = refused("fields.a.start", Int).unwrap();
+    assert!(text.contains("fields.a.kind, fields.a.null-rate, fields.a.min, fields.a.max"), "{text}");
+    assert!(refused("fields.a.min", Timestamp(3)).is_some());
+    assert!(refused("fields.a.length", Char(3)).is_some());
+    assert_eq!(refused("fields.a.length", VarChar(9)), None);
+    let nested =
+        || Array(any(Row(vec![RowField { name: "x".to_owned(), sql_type: *any(Int), comment: None }])));
+    assert_eq!(refused("fields.a.element.x.min", nested()), None);
+    assert!(refused("fields.a.element.y.min", nested()).is_some());
+}

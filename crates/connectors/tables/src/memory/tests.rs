@@ -73,3 +73,14 @@ fn rows_are_looked_up() {
     handle.add("t", [batch(vec![1], Some(&[RowKind::Delete]))]);
     assert!(table.registry.connector("memory").unwrap().lookup(table.context(), &[0]).is_err());
 }
+
+#[test]
+fn tables_of_other_types_do_not_share_rows() {
+    let (mut table, handle) = table(&[("name", "shared")]);
+    handle.add("shared", [batch(vec![1], None)]);
+    assert!(table.source().is_ok());
+    table.schema.columns[0].sql_type = flugs_sql_types::LogicalType::STRING.nullable();
+    let error = table.source().err().unwrap().to_string();
+    assert!(error.contains("'shared' in memory has (id BIGINT), and not (id STRING)"), "{error}");
+    assert_eq!(table.sink().err().unwrap().to_string(), error);
+}
