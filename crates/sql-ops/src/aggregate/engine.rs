@@ -58,7 +58,7 @@ impl Aggregator {
     /// Whether the states of parts of a group's rows can be [merged](Self::merge) into that of all: not where rows are taken back
     /// that another part has kept in order, and not of functions of the program that cannot.
     pub fn can_merge(&self) -> bool {
-        let in_order = |op| matches!(op, Op::Ordered | Op::Log);
+        let in_order = |op| matches!(op, Op::Ordered | Op::Log | Op::Text);
         self.layout.slots.iter().all(|slot| match &slot.user {
             Some(function) => function.get().merges(),
             None => !self.options.retract || !in_order(slot.op),
@@ -67,7 +67,7 @@ impl Aggregator {
 
     /// Whether a state grows with the rows, or with the values that they have.
     pub fn keeps_rows(&self) -> bool {
-        let keeps = |op| matches!(op, Op::Counts | Op::Log | Op::Ordered);
+        let keeps = |op| matches!(op, Op::Counts | Op::Log | Op::Ordered | Op::Text);
         !self.layout.views.is_empty() || self.layout.slots.iter().any(|slot| keeps(slot.op))
     }
 
@@ -81,7 +81,7 @@ impl Aggregator {
     /// An error where results depend on the order in which parts of a group's changes are merged, for the first such call.
     pub(super) fn check_unordered(&self) -> Result<()> {
         let why = |slot: &Slot| match slot.op {
-            Op::First | Op::Last | Op::Log | Op::Ordered => Some("keeps rows in order"),
+            Op::First | Op::Last | Op::Log | Op::Ordered | Op::Text => Some("keeps rows in order"),
             Op::User => Some("is a function of the program"),
             Op::Moments if self.options.retract => Some("cannot take more rows back than it has"),
             _ => None,

@@ -36,6 +36,8 @@ pub(super) enum Op {
     Counts,
     /// Keeps all rows in order of arrival; nothing is taken back.
     Log,
+    /// Puts texts together, in order of arrival; nothing is taken back.
+    Text,
     /// Keeps all rows in their order.
     Ordered,
     /// Keeps what a function of the program keeps.
@@ -79,6 +81,8 @@ pub(super) struct Slot {
     pub(super) order: Option<RowCodec>,
     /// The program's function, where it is one.
     pub(super) user: Option<UserFunction>,
+    /// What stands between texts that are put together.
+    pub(super) separator: Option<String>,
 }
 
 /// How a result is made of an accumulator.
@@ -206,6 +210,10 @@ impl Layout {
             codec: None,
             order: None,
             user: user::function(&call.kind, retract)?,
+            separator: match &call.kind {
+                Kind::Listagg { separator } if op == Op::Text => Some(separator.clone()),
+                _ => None,
+            },
         };
         let kept = if matches!(call.kind, Kind::Percentile { .. }) { &types[..1] } else { &types[..] };
         if op.is_varying() && op != Op::User {
@@ -229,6 +237,7 @@ impl Layout {
                 && other.filter == slot.filter
                 && other.distinct == slot.distinct
                 && other.user == slot.user
+                && other.separator == slot.separator
         };
         if let Some(at) = self.slots.iter().position(same) {
             return at;
@@ -297,6 +306,7 @@ fn op_of(call: &AggregateCall, argument: &DataType, retract: bool) -> Result<Op>
         Kind::FirstValue { .. } if !retract && !ordered => Op::First,
         Kind::LastValue { .. } if !retract && !ordered => Op::Last,
         Kind::FirstValue { .. } | Kind::LastValue { .. } => Op::Ordered,
+        Kind::Listagg { .. } if !retract && !ordered => Op::Text,
         Kind::Listagg { .. }
         | Kind::ArrayAgg { .. }
         | Kind::JsonArrayAgg { .. }

@@ -3,7 +3,7 @@
 use super::accumulate::{add_floats, best_wide, wide_of};
 use super::layout::{Op, Slot};
 use super::state::{States, Varying};
-use super::{user, varying, wide};
+use super::{text, user, varying, wide};
 use flugs_types::Result;
 
 /// Adds one accumulator of group `from` of `source` to that of group `to` of `states`.
@@ -69,6 +69,7 @@ fn merge_varying(slot: &Slot, added: Varying, to: &mut Varying) -> Result<()> {
     match (slot.op, added) {
         (_, Varying::Empty) => {}
         (_, added) if *to == Varying::Empty => *to = added,
+        (Op::Text, added) => text::merge(slot, added, to)?,
         (Op::User, added) => user::merge(slot, &added, to)?,
         (Op::BestRow { max }, Varying::Row(row)) => varying::best(to, &row, max),
         (Op::First, _) => {}

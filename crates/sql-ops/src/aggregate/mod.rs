@@ -25,6 +25,7 @@ mod spec;
 mod split;
 mod state;
 mod stored;
+mod text;
 mod two_phase;
 mod user;
 mod varying;

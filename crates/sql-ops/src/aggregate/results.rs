@@ -3,7 +3,7 @@
 use super::accumulate::{DAY_NANOS, SIGN, float_of, floats, wide_of};
 use super::layout::{Finish, Layout, Op, Slot};
 use super::state::{States, Varying};
-use super::{user, varying, wide};
+use super::{text, user, varying, wide};
 use crate::json::JsonWriter;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array,
@@ -220,6 +220,7 @@ fn varying_result(slot: &Slot, finish: &Finish, states: &States) -> Result<Array
             let list = ListArray::try_new(item.clone(), offsets, columns[0].clone(), Some(nulls));
             Ok(Arc::new(list.map_err(misfit)?))
         }
+        Kind::Listagg { .. } if slot.op == Op::Text => text::values(slot, states),
         Kind::Listagg { separator } => {
             let (offsets, columns) = all_rows(slot, states)?;
             let texts = columns[0].as_string_view();

@@ -55,6 +55,8 @@ pub(super) enum Varying {
         /// Where equal rows stand.
         places: Index,
     },
+    /// Texts that were put together, in order of arrival.
+    Text(String),
 }
 
 /// The places of each row among many, in order: so that a row that is taken back need not be searched for. It is made when it is first
@@ -88,6 +90,7 @@ impl Varying {
             Varying::Empty => 0,
             Varying::Row(row) => row.heap_bytes(),
             Varying::Log(log) => log.capacity(),
+            Varying::Text(text) => text.capacity(),
             // By the number of rows: to look at each would cost more than it tells.
             Varying::Counts(rows) => rows.len() * 48,
             Varying::Ordered { rows, places, .. } => rows.len() * if places.0.is_some() { 144 } else { 72 },

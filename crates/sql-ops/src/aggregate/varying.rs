@@ -3,7 +3,7 @@
 use super::accumulate::Selection;
 use super::layout::{Op, Slot};
 use super::state::{Index, States, Varying};
-use super::user;
+use super::{text, user};
 use crate::row::{EncodedRows, RowBytes};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes as types;
@@ -21,8 +21,10 @@ pub(super) fn accumulate(
     selection: &Selection<'_>,
     states: &mut States,
 ) -> Result<()> {
-    if slot.op == Op::User {
-        return user::accumulate(slot, columns, selection, states);
+    match slot.op {
+        Op::User => return user::accumulate(slot, columns, selection, states),
+        Op::Text => return text::accumulate(slot, columns, selection, states),
+        _ => {}
     }
     let codec = slot.codec.as_ref().ok_or_else(|| Error::bug("an accumulator of rows has a codec"))?;
     let n = selection.groups.len();
@@ -208,7 +210,7 @@ pub(super) fn insert_ordered(to: &mut Varying, key: &[u8], bytes: &[u8]) {
 /// The rows that an accumulator keeps, in order.
 pub(super) fn kept(from: &Varying) -> Box<dyn Iterator<Item = &[u8]> + '_> {
     match from {
-        Varying::Empty => Box::new(std::iter::empty()),
+        Varying::Empty | Varying::Text(_) => Box::new(std::iter::empty()),
         Varying::Row(row) => Box::new(std::iter::once(row.as_slice())),
         Varying::Log(log) => Box::new(logged(log)),
         Varying::Counts(counts) => Box::new(counts.keys().map(RowBytes::as_slice)),
