@@ -19,7 +19,7 @@ pub enum RuntimeMode {
 /// In how many phases aggregates are computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AggregatePhases {
-    /// Two where that pays: for windows, and for groups in bundles; the first steps aside where keys do not repeat.
+    /// Two where that pays: for windows, for groups in bundles, and in batch mode; the first steps aside where keys do not repeat.
     #[default]
     Auto,
     /// One.

@@ -2,13 +2,14 @@
 
 mod support;
 
-use flugs_sql_plan::{AggregatePhases, PlanConfig, explain};
+use flugs_sql_plan::{AggregatePhases, PlanConfig, RuntimeMode, explain};
 use std::time::Duration;
 use support::Session;
 
 fn explained(query: &str, config: &PlanConfig) -> String {
     let mut session = Session::new(
-        "CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen');",
+        "CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen');
+         CREATE TABLE bounded WITH ('number-of-rows' = '5') LIKE t;",
     );
     session.config = config.clone();
     let plans = session.jobs(query).unwrap_or_else(|e| panic!("{}", e.render(query)));
@@ -45,6 +46,21 @@ fn the_strategy_decides() {
         assert_eq!(is_two_phase(GROUPS, &config), groups, "{phases:?} {bundles}");
         assert_eq!(is_two_phase(WINDOWS, &config), windows, "{phases:?} {bundles}");
     }
+}
+
+#[test]
+fn the_strategy_decides_in_batch_mode() {
+    use AggregatePhases::{Auto, One, Two};
+    let of = |phases| PlanConfig { mode: RuntimeMode::Batch, ..config(phases, false) };
+    let groups = GROUPS.replace("FROM t", "FROM bounded");
+    let lists = groups.replace("SUM(v)", "LISTAGG(k)");
+    let windows = WINDOWS.replace("TABLE t", "TABLE bounded");
+    for query in [&groups, &lists, &windows] {
+        assert!(is_two_phase(query, &of(Auto)) && is_two_phase(query, &of(Two)), "{query}");
+        assert!(!is_two_phase(query, &of(One)), "{query}");
+    }
+    assert!(!is_two_phase(&groups.replace("SUM(v)", "SUM(DISTINCT v)"), &of(Two)));
+    assert!(!is_two_phase(&groups, &PlanConfig { parallelism: 1, ..of(Two) }));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::spec::{AggregatePhase, HashAggregateSpec};
 use super::spill::{Kept, STEP_BYTES, Sorter};
 use crate::aggregate::{AggState, Aggregator, AggregatorOptions, LocalGroups, States};
 use crate::outbox::BATCH_ROWS;
+use crate::phases::{Part, Reduction, parts, passed, summed_up};
 use crate::rank::columns::types_of;
 use crate::rank::outgoing::record_batch;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
@@ -18,7 +19,6 @@ use flugs_batch::{Batch, ChangeBatch, Data};
 use flugs_task::{OpenContext, Output, Progress};
 use flugs_types::{Error, Result, hash_key};
 use hashbrown::HashTable;
-use std::sync::Arc;
 
 /// Carries out a [`HashAggregateSpec`].
 pub type HashAggregate = Bounded<AggregateWork>;
@@ -26,10 +26,22 @@ pub type HashAggregate = Bounded<AggregateWork>;
 impl HashAggregate {
     /// An operator that is not open yet.
     pub fn new(spec: HashAggregateSpec) -> Self {
+        HashAggregate::reducing(spec, Reduction::always())
+    }
+
+    /// Likewise, of [`AggregatePhase::Partial`]: one that hands rows on as they are while keys do not repeat.
+    pub fn adapting(spec: HashAggregateSpec) -> Self {
+        HashAggregate::reducing(spec, Reduction::adapting())
+    }
+
+    fn reducing(spec: HashAggregateSpec, reduction: Reduction) -> Self {
         let output = spec.output_schema();
-        Bounded::of(AggregateWork { spec, output, opened: None })
+        Bounded::of(AggregateWork { spec, output, reduction, passing: None, rows: 0, opened: None })
     }
 }
+
+/// After so many rows a first phase looks whether it pays.
+const JUDGED_ROWS: usize = 1 << 14;
 
 impl HashAggregateSpec {
     /// An error where a call or a key is not supported: for the planner, before the job runs.
@@ -51,6 +63,11 @@ impl HashAggregateSpec {
 pub struct AggregateWork {
     spec: HashAggregateSpec,
     output: SchemaRef,
+    reduction: Reduction,
+    /// Rows that the first phase passes on.
+    passing: Option<ChangeBatch>,
+    /// How many rows the groups in the table have.
+    rows: usize,
     opened: Option<Opened>,
 }
 
@@ -106,15 +123,29 @@ impl AggregateWork {
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         let Some(from) = opened.draining else { return Ok(true) };
         let to = match self.spec.phase {
-            AggregatePhase::Partial => opened.give_partials(from, &self.output, out)?,
+            AggregatePhase::Partial => opened.give_partials(&self.spec, from, &self.output, out)?,
             _ => opened.spill(from)?,
         };
         let done = to == opened.table.keys.len();
         opened.draining = (!done).then_some(to);
         if done {
             opened.table = Groups::default();
+            self.rows = 0;
         }
         Ok(done)
+    }
+
+    /// Whether the table is to be handed on: it is full, or it turns out not to pay.
+    fn drains(&mut self, added: usize) -> bool {
+        self.rows += added;
+        let judges = self.rows >= JUDGED_ROWS && self.rows - added < JUDGED_ROWS;
+        let full = self.is_full();
+        if self.spec.phase == AggregatePhase::Partial && (judges || full) {
+            let groups = self.opened.as_ref().map_or(0, |opened| opened.table.keys.len());
+            self.reduction.saw(self.rows, groups);
+            return full || self.reduction.passes(0, false);
+        }
+        full
     }
 
     fn is_full(&self) -> bool {
@@ -138,6 +169,17 @@ impl Opened {
             table.place(encoded.hash(row), encoded.row(row), &new_state)
         };
         Ok(self.local.first_rows().iter().map(place).collect())
+    }
+
+    /// Adds rows, or partial states, to their groups in the table.
+    fn add(&mut self, spec: &HashAggregateSpec, part: &Part) -> Result<()> {
+        let (Part::Rows(batch) | Part::Partials(batch)) = part;
+        let keys: Vec<ArrayRef> = spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
+        let places = self.find(&keys, batch.len())?;
+        self.with_states(&places, |aggregator, groups, states| match part {
+            Part::Rows(rows) => aggregator.update(rows, groups, states),
+            Part::Partials(partials) => aggregator.merge(&mut aggregator.partials(partials)?, groups, states),
+        })
     }
 
     /// Works on these groups of the table side by side.
@@ -175,13 +217,19 @@ impl Opened {
     }
 
     /// Hands on some groups; gives the first that was not.
-    fn give_partials(&self, from: usize, output: &SchemaRef, out: &mut Output<ChangeBatch>) -> Result<usize> {
+    fn give_partials(
+        &self,
+        spec: &HashAggregateSpec,
+        from: usize,
+        output: &SchemaRef,
+        out: &mut Output<ChangeBatch>,
+    ) -> Result<usize> {
         let table = &self.table;
         let to = table.keys.len().min(from + BATCH_ROWS);
         if from == to {
             return Ok(to);
         }
-        let mut columns = self.codec.decode(table.keys[from..to].iter().map(RowBytes::as_slice))?;
+        let keys = self.codec.decode(table.keys[from..to].iter().map(RowBytes::as_slice))?;
         let mut partials = BinaryBuilder::new();
         let mut bytes = Vec::new();
         for state in &table.states[from..to] {
@@ -189,8 +237,8 @@ impl Opened {
             state.encode(&mut bytes);
             partials.append_value(&bytes);
         }
-        columns.push(Arc::new(partials.finish()));
-        let _ = out.push(ChangeBatch::inserts(record_batch(output, columns, to - from)?))?;
+        let keys = spec.keys.iter().copied().zip(keys);
+        let _ = out.push(summed_up(keys, Vec::new(), partials.finish(), output)?)?;
         Ok(to)
     }
 
@@ -283,20 +331,19 @@ impl Work for AggregateWork {
         let spec = &self.spec;
         let opened = self.opened.as_mut().ok_or_else(not_open)?;
         opened.any = true;
-        if spec.phase == AggregatePhase::Final {
-            let places = opened.find(&batch.rows().columns()[..spec.keys.len()], batch.len())?;
-            let mut partials = opened.aggregator.partials(&batch)?;
-            opened.with_states(&places, |aggregator, groups, states| {
-                aggregator.merge(&mut partials, groups, states)
-            })?;
-        } else {
-            let keys: Vec<ArrayRef> = spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
-            let places = opened.find(&keys, batch.len())?;
-            opened.with_states(&places, |aggregator, groups, states| {
-                aggregator.update(&batch, groups, states)
-            })?;
+        match spec.phase {
+            AggregatePhase::Partial if self.reduction.passes(batch.len(), false) => {
+                self.passing = Some(passed(&batch, &self.output)?);
+                return Ok(());
+            }
+            AggregatePhase::Final => {
+                for part in parts(&batch, &spec.input)? {
+                    opened.add(spec, &part)?;
+                }
+            }
+            _ => opened.add(spec, &Part::Rows(batch.clone()))?,
         }
-        if self.is_full()
+        if self.drains(batch.len())
             && let Some(opened) = &mut self.opened
         {
             opened.draining = Some(0);
@@ -307,6 +354,9 @@ impl Work for AggregateWork {
     fn settle(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         if !self.drain(out)? {
             return Ok(Progress::More);
+        }
+        if let Some(rows) = self.passing.take() {
+            let _ = out.push(rows)?;
         }
         self.opened.as_mut().ok_or_else(not_open)?.sorter.settle().map(progress)
     }

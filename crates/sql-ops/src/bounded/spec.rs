@@ -3,7 +3,7 @@
 use crate::aggregate::AggregateCall;
 use crate::join::{JoinKey, JoinType};
 use crate::over::OverCall;
-use crate::phases::partial_field;
+use crate::phases::between;
 use crate::rank::{DeduplicateTime, Keep, RankKind};
 use crate::row::SortOptions;
 use crate::window::{SessionAggregateSpec, SessionAssignSpec};
@@ -37,7 +37,7 @@ pub enum AggregatePhase {
     Complete,
     /// From rows to keys and partial states, before the exchange. Nothing is spilled: what does not fit is handed on.
     Partial,
-    /// From keys and partial states to results. The input is partitioned by all its columns but the last.
+    /// From keys and partial states, and rows that the first phase has passed on, to results. The input is partitioned by the keys.
     Final,
 }
 
@@ -64,15 +64,15 @@ pub struct HashAggregateSpec {
 }
 
 impl HashAggregateSpec {
-    /// The keys, then the results or, of [`AggregatePhase::Partial`], the states.
+    /// The keys, then the results; of [`AggregatePhase::Partial`] the input's columns, in which keys stand where they were, then the
+    /// states.
     pub fn output_schema(&self) -> SchemaRef {
-        let keys = self.keys.iter().map(|key| self.input.fields()[*key].clone());
-        let mut fields: Vec<FieldRef> = keys.collect();
-        match self.phase {
-            AggregatePhase::Partial => fields.push(partial_field()),
-            _ => fields.extend(self.calls.iter().map(|call| call.result.clone())),
+        if self.phase == AggregatePhase::Partial {
+            return between(&self.input, []);
         }
-        Arc::new(Schema::new(fields))
+        let keys = self.keys.iter().map(|key| self.input.fields()[*key].clone());
+        let results = self.calls.iter().map(|call| call.result.clone());
+        Arc::new(Schema::new(keys.chain(results).collect::<Vec<FieldRef>>()))
     }
 }
 

@@ -47,10 +47,13 @@ pub(crate) fn is_two_phase(plan: &Plan, node: &Node, config: &PlanConfig) -> boo
     let (Op::Aggregate { calls, .. } | Op::WindowAggregate { calls, .. }) = &node.op else { return false };
     // Sets of distinct values stand in a table of their own, where rows come as they are.
     let wanted = config.aggregate_phases != AggregatePhases::One && !calls.iter().any(|call| call.distinct);
-    if plan.batch || !wanted || config.parallelism == 1 {
+    if !wanted || config.parallelism == 1 {
         return false;
     }
     match &node.op {
+        // Whatever is spilled is merged as well.
+        Op::Aggregate { .. } if plan.batch => true,
+        _ if plan.batch => false,
         Op::Aggregate { .. } => {
             let bundles = config.mini_batch.is_some() || config.aggregate_phases == AggregatePhases::Two;
             bundles && LocalAggregate::check(&group_spec(plan, node, config)).is_ok()

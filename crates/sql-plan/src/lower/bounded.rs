@@ -1,7 +1,8 @@
 //! Operators of batch mode: they see all of their inputs, give results once, and spill what does not fit into memory.
 
+use crate::config::AggregatePhases;
 use crate::lower::Lowering;
-use crate::lower::aggregates::calls;
+use crate::lower::aggregates::{calls, is_two_phase};
 use crate::lower::exchange::Exchange;
 use crate::lower::operators::{Made, gap, made, over_call, rank_kind, sort_options, window_time};
 use crate::plan::{Node, Op};
@@ -14,26 +15,44 @@ use flugs_sql_ops::rank::{DeduplicateTime, Keep};
 use flugs_sql_ops::sort::{StreamSort, StreamSortSpec};
 use flugs_sql_ops::window::{SessionAggregateSpec, SessionAssignSpec, WindowColumn};
 use flugs_sql_types::TimeKind;
-use flugs_types::Result;
+use flugs_types::{Error, Result};
 
 impl Lowering<'_> {
+    fn bounded_aggregate(&self, node: &Node) -> Result<Made> {
+        let Op::Aggregate { keys, calls: of, .. } = &node.op else {
+            return Err(Error::bug("an aggregate was expected"));
+        };
+        let from = self.input(node, 0);
+        let spec = HashAggregateSpec {
+            input: from.schema(),
+            keys: keys.clone(),
+            calls: calls(of, from),
+            phase: AggregatePhase::Complete,
+            row_over_nothing: keys.is_empty(),
+            spill: SpillSpec::default(),
+        };
+        let exchange = Exchange::Key(keys.clone());
+        if !is_two_phase(self.plan, node, self.config) {
+            return Ok(made(exchange, false, move || HashAggregate::new(spec.clone())));
+        }
+        let first = HashAggregateSpec { phase: AggregatePhase::Partial, ..spec.clone() };
+        let last = HashAggregateSpec { phase: AggregatePhase::Final, ..spec };
+        let (schema, adapts) = (first.output_schema(), self.config.aggregate_phases == AggregatePhases::Auto);
+        let local = made(Exchange::Direct, false, move || match adapts {
+            true => HashAggregate::adapting(first.clone()),
+            false => HashAggregate::new(first.clone()),
+        });
+        let global = made(exchange, false, move || HashAggregate::new(last.clone()));
+        Ok(global.called("Global").behind(local.called("Local"), "local", &schema))
+    }
+
     /// The operator of batch mode in place of one that works as rows come, where there is one.
     pub(super) fn bounded(&self, node: &Node) -> Result<Option<Made>> {
         let from = self.input(node, 0);
         let (input, output) = (from.schema(), node.schema());
         let spill = SpillSpec::default();
         Ok(Some(match &node.op {
-            Op::Aggregate { keys, calls: of, .. } => {
-                let spec = HashAggregateSpec {
-                    input,
-                    keys: keys.clone(),
-                    calls: calls(of, from),
-                    phase: AggregatePhase::Complete,
-                    row_over_nothing: keys.is_empty(),
-                    spill,
-                };
-                made(Exchange::Key(keys.clone()), false, move || HashAggregate::new(spec.clone()))
-            }
+            Op::Aggregate { .. } => self.bounded_aggregate(node)?,
             Op::Rank { function, partition, order, range, output_rank } => {
                 let range = range.unwrap_or((1, u64::MAX));
                 let spec = BoundedRankSpec {

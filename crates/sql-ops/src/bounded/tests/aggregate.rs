@@ -3,6 +3,7 @@ use crate::aggregate::AggregateCall;
 use crate::bounded::{AggregatePhase, HashAggregate, HashAggregateSpec};
 use crate::row::SortOptions;
 use crate::testing::schema;
+use flugs_batch::Batch;
 use flugs_sql_types::AggregateKind;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,4 +140,32 @@ fn nothing_gives_one_row_where_asked_and_distinct_rows_have_no_calls() {
     let given = given(|| HashAggregate::new(distinct.clone()), &batches(&schema(SCHEMA), &rows, 77));
     assert_eq!(given.iter().collect::<BTreeSet<_>>().len(), 150);
     assert_eq!(given.len(), 150);
+}
+
+/// Where keys do not repeat the first phase lets rows pass; where they do it sums them up.
+#[test]
+fn a_first_phase_steps_aside() {
+    let count = |phase| {
+        let mut spec = spec(vec![0], phase, SpillSpec::default());
+        spec.calls.truncate(1);
+        spec
+    };
+    let first = |keys: i64, adapts: bool| {
+        let spec = count(AggregatePhase::Partial);
+        let operator = if adapts { HashAggregate::adapting(spec) } else { HashAggregate::new(spec) };
+        let mut driver = Driver::new(operator).unwrap();
+        let lines: Vec<String> = (0..40_000).map(|n| format!("k{} | 1 | s | true", n % keys)).collect();
+        batches(&schema(SCHEMA), &lines, 1000).into_iter().for_each(|batch| driver.push(batch).unwrap());
+        driver.end().unwrap();
+        driver.take()
+    };
+    let rows = |given: &[ChangeBatch]| given.iter().map(Batch::len).sum::<usize>();
+    for (keys, adapts, sent) in [(10, true, 10), (20_000, false, 20_000), (20_000, true, 40_000)] {
+        let between = first(keys, adapts);
+        assert_eq!(rows(&between), sent, "{keys} {adapts}");
+        let given = given(|| HashAggregate::new(count(AggregatePhase::Final)), &between);
+        let each = 40_000 / keys;
+        assert_eq!(given.len() as i64, keys);
+        assert!(given.iter().all(|row| row.ends_with(&format!(" | {each}"))), "{given:?}");
+    }
 }
