@@ -84,7 +84,7 @@ impl Plan {
             }
             Op::Normalize { keys } | Op::Materialize { keys } => (Changes::ALL, vec![keys.clone()]),
             Op::DropUpdateBefore | Op::Sink(_) => first(),
-            Op::Fold => (Changes::APPEND, of(0).keys.clone()),
+            Op::Fold | Op::Settle { .. } => (Changes::APPEND, of(0).keys.clone()),
             Op::LateRows | Op::Malformed => (Changes::APPEND, Vec::new()),
         }
     }

@@ -91,6 +91,7 @@ pub fn state_of(plan: &Plan, id: NodeId, config: &PlanConfig) -> Option<StateNot
             until("rows whose calls wait", format!("{} rows", config.async_scalar.capacity))
         }
         Op::Normalize { .. } => for_ever("the newest row of each key"),
+        Op::Settle { .. } => until("rows that may be taken back", "the watermark passes them".to_owned()),
         Op::Materialize { .. } => for_ever("the rows of each key of the sink"),
         _ => return None,
     })
@@ -465,6 +466,11 @@ fn line(plan: &Plan, id: NodeId) -> String {
         Op::Normalize { keys } | Op::Materialize { keys } => {
             format!("{name}(key=[{}])", named(keys, &node.fields))
         }
+        Op::Settle { keys, time, hold } => format!(
+            "{name}(partition=[{}], time=[{}], hold=[{hold} ms])",
+            named(keys, &node.fields),
+            node.fields[*time].name()
+        ),
         Op::AsyncCalc { calls } => {
             let call = |call: &AsyncCall| {
                 let args: Vec<&str> = call.args.iter().map(|arg| input(0)[*arg].name()).collect();

@@ -208,3 +208,42 @@ proptest! {
         }
     }
 }
+
+fn settle() -> Settle {
+    let hold = Duration::from_millis(5);
+    Settle::new(SettleSpec { schema: schema(TIMED), keys: vec![1], time: 0, hold })
+}
+
+const TIMED: &str = "t TIMESTAMP(3), k STRING, v INT";
+
+fn timed(table: &str) -> ChangeBatch {
+    changes(&schema(TIMED), table)
+}
+
+#[test]
+fn changes_settle_when_their_time_is_over() {
+    let steps = [
+        Step::Batch(timed("+I | 10 | a | 1\n+I | 10 | a | 1\n+I | 7 | b | 2\n+I | 11 | b | 3")),
+        // A row of 7 may be taken back until 11.
+        Step::Watermark(10),
+        Step::Batch(timed("-U | 7 | b | 2\n+U | 8 | b | 4\n-D | 10 | a | 1")),
+        Step::Watermark(13),
+        Step::Batch(timed("-D | 11 | b | 3")),
+        Step::End,
+    ];
+    let given = replay(settle, &steps, &Compare::Rows);
+    let lines: Vec<String> = given.iter().map(text).filter(|text| !text.is_empty()).collect();
+    assert_eq!(lines, ["+I | 8 | b | 4", "+I | 10 | a | 1"]);
+}
+
+#[test]
+fn what_comes_too_late_to_take_back_is_counted() {
+    let mut driver = Driver::new(settle()).unwrap();
+    driver.watermark(20).unwrap();
+    driver.push(timed("+I | 15 | a | 1\n-U | 16 | a | 2\n+U | 16 | a | 3\n+I | 17 | a | 4")).unwrap();
+    // An insert is for the operator behind to be found late.
+    assert_eq!(driver.take_text(), "+I | 15 | a | 1");
+    assert_eq!(driver.counter("numLateRecordsDropped"), 2);
+    driver.watermark(21).unwrap();
+    assert_eq!(driver.take_text(), "+I | 17 | a | 4");
+}

@@ -233,6 +233,26 @@ impl Converter<'_> {
         self.select(node, &kept)
     }
 
+    /// The rows of a session without those that are taken back: a session of fewer rows may be two.
+    fn settled(
+        &mut self,
+        input: NodeId,
+        partition: &[usize],
+        (time, time_kind): (usize, TimeKind),
+        kind: WindowKind,
+    ) -> PlanResult<NodeId> {
+        let WindowKind::Session { gap } = kind else { return Ok(input) };
+        if self.plan.batch || self.plan.node(input).changes.is_append() {
+            return Ok(input);
+        }
+        if time_kind == TimeKind::Proctime {
+            return Err(semantic("rows that change are not put into sessions by processing time")
+                .help("take sessions of an event time: declare a WATERMARK for it"));
+        }
+        let fields = self.fields(input).to_vec();
+        Ok(self.plan.add(Op::Settle { keys: partition.to_vec(), time, hold: gap }, vec![input], fields))
+    }
+
     /// The rows of a relation with their windows.
     fn window(&mut self, node: &WindowNode) -> PlanResult<NodeId> {
         let input = self.convert(&node.input)?;
@@ -248,6 +268,7 @@ impl Converter<'_> {
         let partition = partition.collect::<PlanResult<Vec<_>>>()?;
         let width = self.fields(input).len();
         let (input, partition) = self.as_columns(input, &partition)?;
+        let input = self.settled(input, &partition, (time, time_kind), node.kind)?;
         let mut fields = self.fields(input).to_vec();
         let inner = fields.len();
         fields.extend(window_fields(&self.fields(input)[time], time_kind));

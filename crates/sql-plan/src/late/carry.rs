@@ -35,6 +35,7 @@ pub(super) fn carried(plan: &mut Plan, id: NodeId, wanted: &[&str]) -> (NodeId, 
         Op::Union => of_union(plan, id, wanted),
         // Their columns are those of the (left) input, and perhaps some behind.
         Op::Normalize { .. }
+        | Op::Settle { .. }
         | Op::AsyncCalc { .. }
         | Op::WindowAssign { .. }
         | Op::TemporalJoin { .. }

@@ -12,7 +12,8 @@ use flugs_graph::NodeKind;
 use flugs_sql_ops::aggregate::{Expand, ExpandSpec};
 use flugs_sql_ops::calc::{Calc, CalcSpec};
 use flugs_sql_ops::changelog::{
-    ChangelogNormalize, ChangelogNormalizeSpec, DropUpdateBefore, SinkMaterialize, SinkMaterializeSpec,
+    ChangelogNormalize, ChangelogNormalizeSpec, DropUpdateBefore, Settle, SettleSpec, SinkMaterialize,
+    SinkMaterializeSpec,
 };
 use flugs_sql_ops::over::{
     Frame, FrameBound, FrameUnit, OverAggregate, OverCall as OpsOver, OverMode, OverSpec,
@@ -33,6 +34,7 @@ use flugs_sql_types::TimeKind;
 use flugs_task::{NodeFactory, OneInput, Operator};
 use flugs_types::{Error, Result};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An operator to be added.
 pub(super) struct Made {
@@ -215,6 +217,11 @@ impl Lowering<'_> {
                 let upsert_key = input.keys.first().cloned();
                 let spec = SinkMaterializeSpec { schema, keys: keys.clone(), upsert_key, ttl };
                 made(Exchange::Key(keys.clone()), true, move || SinkMaterialize::new(spec.clone()))
+            }
+            Op::Settle { keys, time, hold } => {
+                let hold = Duration::from_millis(hold.unsigned_abs());
+                let spec = SettleSpec { schema, keys: keys.clone(), time: *time, hold };
+                made(Exchange::Key(keys.clone()), true, move || Settle::new(spec.clone()))
             }
             Op::DropUpdateBefore => made(Exchange::Direct, false, DropUpdateBefore::default),
             other => return Err(Error::bug(format!("{} is no operator with one input", other.name()))),

@@ -325,6 +325,9 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
         }
         Op::Sort { order, offset, fetch } => address().order(order).with((offset, fetch)).keeping(),
         Op::Normalize { keys } | Op::Materialize { keys } => address().columns(0, keys).keeping(),
+        Op::Settle { keys, time, hold } => {
+            address().with(hold).columns(0, keys).columns(0, &[*time]).keeping()
+        }
         Op::Sink(sink) => address().with((&sink.table, &sink.identity)).computing(),
     };
     if let Some((kind, residual)) = joined {

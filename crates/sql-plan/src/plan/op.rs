@@ -206,6 +206,15 @@ pub enum Op {
         /// The key.
         keys: Vec<usize>,
     },
+    /// Holds changes until their time is over, and gives what stays.
+    Settle {
+        /// By which columns rows go to subtasks.
+        keys: Vec<usize>,
+        /// The column of the event time.
+        time: usize,
+        /// How long behind its time a row may be taken back, in milliseconds.
+        hold: i64,
+    },
     /// Leaves `-U` out.
     DropUpdateBefore,
     /// The rows of its input that came too late for the input's operator: the columns of that operator's input.
@@ -254,6 +263,7 @@ impl Op {
             Op::Over { .. } => "OverAggregate",
             Op::Sort { .. } => "Sort",
             Op::Normalize { .. } => "ChangelogNormalize",
+            Op::Settle { .. } => "Settle",
             Op::DropUpdateBefore => "DropUpdateBefore",
             Op::Materialize { .. } => "SinkMaterialize",
             Op::Fold => "Fold",
@@ -368,6 +378,7 @@ impl Op {
             }
             Op::Sort { order, offset, fetch } => format!("{name} {order:?} {offset} {fetch:?}"),
             Op::Normalize { keys } | Op::Materialize { keys } => format!("{name} {keys:?}"),
+            Op::Settle { keys, time, hold } => format!("{name} {keys:?} {time} {hold}"),
             Op::Sink(sink) => {
                 format!("{name} {:?} {:?} {} {:?}", sink.table, sink.identity, sink.overwrite, sink.mode)
             }
