@@ -64,6 +64,24 @@ impl AsyncScalarConfig {
     }
 }
 
+/// How much memory an operator of batch mode takes in a subtask before it spills, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperatorMemory {
+    /// `table.exec.resource.hash-agg.memory`: of each of its two phases.
+    pub aggregate: u64,
+    /// `table.exec.resource.hash-join.memory`.
+    pub join: u64,
+    /// `table.exec.resource.sort.memory`: of all that puts rows in order.
+    pub sort: u64,
+}
+
+/// 128 MiB each, as in Flink.
+impl Default for OperatorMemory {
+    fn default() -> Self {
+        OperatorMemory { aggregate: 128 << 20, join: 128 << 20, sort: 128 << 20 }
+    }
+}
+
 /// Options of planning.
 #[derive(Debug, Clone)]
 pub struct PlanConfig {
@@ -89,6 +107,8 @@ pub struct PlanConfig {
     pub late_table: Option<String>,
     /// How functions that wait are called.
     pub async_scalar: AsyncScalarConfig,
+    /// `table.exec.resource.*.memory`.
+    pub memory: OperatorMemory,
 }
 
 impl Default for PlanConfig {
@@ -105,6 +125,7 @@ impl Default for PlanConfig {
             distinct_buckets: None,
             late_table: None,
             async_scalar: AsyncScalarConfig::default(),
+            memory: OperatorMemory::default(),
         }
     }
 }

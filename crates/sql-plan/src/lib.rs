@@ -22,7 +22,7 @@ pub mod plan;
 mod planner;
 mod stream;
 
-pub use config::{AggregatePhases, AsyncScalarConfig, PlanConfig, RuntimeMode};
+pub use config::{AggregatePhases, AsyncScalarConfig, OperatorMemory, PlanConfig, RuntimeMode};
 pub use convert::streams::StreamTarget;
 pub use declare::options_of;
 pub use error::PlanResult;

@@ -5,8 +5,9 @@ use arrow::array::{BinaryArray, BinaryBuilder};
 use flugs_batch::data::{DecodeError, Nesting, Reader, Schema};
 use flugs_batch::{ChangeBatch, Data};
 use flugs_derive::Data;
-use flugs_types::{Error, Result};
+use flugs_types::{Error, Result, prefetch};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// So many words need no allocation.
 const INLINE_MAX: usize = 3;
@@ -212,6 +213,42 @@ impl States {
     /// Whether there is no group.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The memory that a group takes, besides what is on the heap.
+    pub fn bytes_of_group(&self) -> usize {
+        self.stride * size_of::<u64>() + self.varyings * size_of::<Varying>()
+    }
+
+    /// About how many bytes these groups have on the heap.
+    pub fn heap_bytes(&self, groups: impl IntoIterator<Item = u32>) -> usize {
+        let of = |group: u32| &self.varying[group as usize * self.varyings..][..self.varyings];
+        groups.into_iter().flat_map(of).map(Varying::bytes).sum()
+    }
+
+    /// Whether groups have anything on the heap.
+    pub fn has_heap(&self) -> bool {
+        self.varyings > 0
+    }
+
+    /// Asks for the memory of a group's words.
+    #[inline(always)]
+    pub fn prefetch(&self, group: usize) {
+        if let Some(words) = self.words.get(group * self.stride) {
+            prefetch(words);
+        }
+    }
+
+    /// Some groups, taken out: new ones stand in their places.
+    pub fn cut(&mut self, groups: Range<usize>) -> States {
+        let at = |by: usize| groups.start * by..groups.end * by;
+        States {
+            stride: self.stride,
+            varyings: self.varyings,
+            len: groups.len(),
+            words: self.words[at(self.stride)].to_vec(),
+            varying: self.varying[at(self.varyings)].iter_mut().map(std::mem::take).collect(),
+        }
     }
 
     /// Removes all groups.

@@ -3,11 +3,12 @@
 //! Groups stand in a table. When that takes half of the memory its states go to a sorter, which has the other half, and the table
 //! begins anew. At the end the states of a key meet in the order in which they came.
 
+use super::groups::Groups;
 use super::operator::{Bounded, Work, inserts_only, not_open, progress};
 use super::spec::SpillSpec;
 use super::spec::{AggregatePhase, HashAggregateSpec};
 use super::spill::{Kept, STEP_BYTES, Sorter};
-use crate::aggregate::{AggState, Aggregator, AggregatorOptions, LocalGroups, States};
+use crate::aggregate::{AggState, Aggregator, AggregatorOptions, States};
 use crate::outbox::BATCH_ROWS;
 use crate::phases::{Part, Reduction, parts, passed, summed_up};
 use crate::rank::columns::types_of;
@@ -17,8 +18,7 @@ use arrow::array::{ArrayRef, BinaryBuilder};
 use arrow::datatypes::SchemaRef;
 use flugs_batch::{Batch, ChangeBatch, Data};
 use flugs_task::{OpenContext, Output, Progress};
-use flugs_types::{Error, Result, hash_key};
-use hashbrown::HashTable;
+use flugs_types::{Error, Result};
 
 /// Carries out a [`HashAggregateSpec`].
 pub type HashAggregate = Bounded<AggregateWork>;
@@ -75,8 +75,9 @@ struct Opened {
     aggregator: Aggregator,
     codec: RowCodec,
     encoded: EncodedRows,
-    local: LocalGroups,
     table: Groups,
+    /// The groups of a batch's rows.
+    of_rows: Vec<u32>,
     /// The table's states go to the sorter or the output: those before this are gone.
     draining: Option<usize>,
     sorter: Sorter,
@@ -88,35 +89,6 @@ struct Opened {
     any: bool,
 }
 
-/// The groups in memory, in order of first touch.
-#[derive(Default)]
-struct Groups {
-    places: HashTable<u32>,
-    keys: Vec<RowBytes>,
-    states: Vec<AggState>,
-    bytes: usize,
-}
-
-/// What a group takes besides what is on the heap.
-const GROUP_BYTES: usize = size_of::<RowBytes>() + size_of::<AggState>() + 8;
-
-impl Groups {
-    /// The place of a group, which is made if need be.
-    fn place(&mut self, hash: u64, key: &[u8], new_state: &AggState) -> usize {
-        let Groups { places, keys, states, bytes } = self;
-        if let Some(place) = places.find(hash, |place| keys[*place as usize].as_slice() == key) {
-            return *place as usize;
-        }
-        let place = keys.len();
-        places.insert_unique(hash, place as u32, |place| hash_key(&keys[*place as usize]));
-        let key = RowBytes::new(key);
-        *bytes += GROUP_BYTES + key.heap_bytes() + new_state.heap_bytes();
-        keys.push(key);
-        states.push(new_state.clone());
-        place
-    }
-}
-
 impl AggregateWork {
     /// Puts a slice of the table's groups where they belong; whether all are there.
     fn drain(&mut self, out: &mut Output<ChangeBatch>) -> Result<bool> {
@@ -126,10 +98,10 @@ impl AggregateWork {
             AggregatePhase::Partial => opened.give_partials(&self.spec, from, &self.output, out)?,
             _ => opened.spill(from)?,
         };
-        let done = to == opened.table.keys.len();
+        let done = to == opened.table.len();
         opened.draining = (!done).then_some(to);
         if done {
-            opened.table = Groups::default();
+            opened.table = Groups::new(&opened.aggregator);
             self.rows = 0;
         }
         Ok(done)
@@ -141,7 +113,7 @@ impl AggregateWork {
         let judges = self.rows >= JUDGED_ROWS && self.rows - added < JUDGED_ROWS;
         let full = self.is_full();
         if self.spec.phase == AggregatePhase::Partial && (judges || full) {
-            let groups = self.opened.as_ref().map_or(0, |opened| opened.table.keys.len());
+            let groups = self.opened.as_ref().map_or(0, |opened| opened.table.len());
             self.reduction.saw(self.rows, groups);
             return full || self.reduction.passes(0, false);
         }
@@ -149,7 +121,7 @@ impl AggregateWork {
     }
 
     fn is_full(&self) -> bool {
-        self.opened.as_ref().is_some_and(|opened| opened.table.bytes >= half(&self.spec.spill).memory_bytes)
+        self.opened.as_ref().is_some_and(|opened| opened.table.bytes() >= half(&self.spec.spill).memory_bytes)
     }
 }
 
@@ -158,47 +130,23 @@ fn half(spill: &SpillSpec) -> SpillSpec {
 }
 
 impl Opened {
-    /// The places of a batch's groups in the table, by the local number.
-    fn find(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Vec<usize>> {
-        self.codec.encode_into(keys, rows, &mut self.encoded)?;
-        self.local.assign(&self.encoded);
-        let new_state = self.aggregator.new_state();
-        let (table, encoded) = (&mut self.table, &self.encoded);
-        let place = |row: &u32| {
-            let row = *row as usize;
-            table.place(encoded.hash(row), encoded.row(row), &new_state)
-        };
-        Ok(self.local.first_rows().iter().map(place).collect())
-    }
-
     /// Adds rows, or partial states, to their groups in the table.
     fn add(&mut self, spec: &HashAggregateSpec, part: &Part) -> Result<()> {
         let (Part::Rows(batch) | Part::Partials(batch)) = part;
         let keys: Vec<ArrayRef> = spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
-        let places = self.find(&keys, batch.len())?;
-        self.with_states(&places, |aggregator, groups, states| match part {
-            Part::Rows(rows) => aggregator.update(rows, groups, states),
-            Part::Partials(partials) => aggregator.merge(&mut aggregator.partials(partials)?, groups, states),
-        })
-    }
-
-    /// Works on these groups of the table side by side.
-    fn with_states(
-        &mut self,
-        places: &[usize],
-        work: impl FnOnce(&Aggregator, &[u32], &mut States) -> Result<()>,
-    ) -> Result<()> {
-        let mut states = self.aggregator.states();
-        let table = &mut self.table;
-        for place in places {
-            table.bytes -= table.states[*place].heap_bytes();
-            states.load(&mut table.states[*place]);
+        self.codec.encode_into(&keys, batch.len(), &mut self.encoded)?;
+        self.table.find(&self.encoded, &mut self.of_rows);
+        let touched = touched(&self.of_rows, &self.table.states);
+        let before = self.table.states.heap_bytes(touched.iter().copied());
+        let states = &mut self.table.states;
+        match part {
+            Part::Rows(rows) => self.aggregator.update(rows, &self.of_rows, states)?,
+            Part::Partials(partials) => {
+                self.aggregator.merge(&mut self.aggregator.partials(partials)?, &self.of_rows, states)?;
+            }
         }
-        work(&self.aggregator, self.local.of_rows(), &mut states)?;
-        for (group, place) in places.iter().enumerate() {
-            states.store(group, &mut table.states[*place]);
-            table.bytes += table.states[*place].heap_bytes();
-        }
+        let after = self.table.states.heap_bytes(touched);
+        self.table.note_heap(before, after);
         Ok(())
     }
 
@@ -206,11 +154,11 @@ impl Opened {
     fn spill(&mut self, from: usize) -> Result<usize> {
         self.sorts = true;
         let (mut at, mut spilled, mut bytes) = (from, 0, Vec::new());
-        while at < self.table.keys.len() && spilled < STEP_BYTES {
+        while at < self.table.len() && spilled < STEP_BYTES {
             bytes.clear();
-            std::mem::take(&mut self.table.states[at]).encode(&mut bytes);
-            self.sorter.push(&[&self.table.keys[at]], &[&bytes])?;
-            spilled += bytes.len() + GROUP_BYTES;
+            self.table.states.take(at).encode(&mut bytes);
+            self.sorter.push(&[&self.table.keys()[at]], &[&bytes])?;
+            spilled += bytes.len() + size_of::<RowBytes>();
             at += 1;
         }
         Ok(at)
@@ -218,23 +166,22 @@ impl Opened {
 
     /// Hands on some groups; gives the first that was not.
     fn give_partials(
-        &self,
+        &mut self,
         spec: &HashAggregateSpec,
         from: usize,
         output: &SchemaRef,
         out: &mut Output<ChangeBatch>,
     ) -> Result<usize> {
-        let table = &self.table;
-        let to = table.keys.len().min(from + BATCH_ROWS);
+        let to = self.table.len().min(from + BATCH_ROWS);
         if from == to {
             return Ok(to);
         }
-        let keys = self.codec.decode(table.keys[from..to].iter().map(RowBytes::as_slice))?;
+        let keys = self.codec.decode(self.table.keys()[from..to].iter().map(RowBytes::as_slice))?;
         let mut partials = BinaryBuilder::new();
         let mut bytes = Vec::new();
-        for state in &table.states[from..to] {
+        for group in from..to {
             bytes.clear();
-            state.encode(&mut bytes);
+            self.table.states.take(group).encode(&mut bytes);
             partials.append_value(&bytes);
         }
         let keys = spec.keys.iter().copied().zip(keys);
@@ -249,10 +196,9 @@ impl Opened {
         output: &SchemaRef,
         out: &mut Output<ChangeBatch>,
     ) -> Result<usize> {
-        let to = self.table.keys.len().min(from + BATCH_ROWS);
-        let mut states = self.aggregator.states();
-        self.table.states[from..to].iter_mut().for_each(|state| states.load(state));
-        self.give_results(&self.table.keys[from..to], &states, output, out)?;
+        let to = self.table.len().min(from + BATCH_ROWS);
+        let states = self.table.states.cut(from..to);
+        self.give_results(&self.table.keys()[from..to], &states, output, out)?;
         Ok(to)
     }
 
@@ -304,16 +250,28 @@ impl Opened {
     }
 }
 
+/// The groups of these rows, each once, if they may have anything on the heap; else none.
+fn touched(of_rows: &[u32], states: &States) -> Vec<u32> {
+    if !states.has_heap() {
+        return Vec::new();
+    }
+    let mut groups = of_rows.to_vec();
+    groups.sort_unstable();
+    groups.dedup();
+    groups
+}
+
 impl Work for AggregateWork {
     type In = ChangeBatch;
 
     fn open(&mut self, _: &mut OpenContext<'_>) -> Result<()> {
+        let aggregator = self.spec.aggregator()?;
         self.opened = Some(Opened {
-            aggregator: self.spec.aggregator()?,
             codec: self.spec.key_codec()?,
             encoded: EncodedRows::default(),
-            local: LocalGroups::default(),
-            table: Groups::default(),
+            table: Groups::new(&aggregator),
+            of_rows: Vec::new(),
+            aggregator,
             draining: None,
             sorter: Sorter::new(&half(&self.spec.spill), Kept::All),
             sorts: false,
@@ -369,10 +327,9 @@ impl Work for AggregateWork {
             && spec.row_over_nothing
             && spec.phase != AggregatePhase::Partial
         {
-            let new_state = opened.aggregator.new_state();
-            opened.table.place(hash_key(&RowBytes::default()), &[], &new_state);
+            opened.table.make_empty();
         }
-        opened.draining = (!opened.table.keys.is_empty()).then_some(0);
+        opened.draining = (!opened.table.is_empty()).then_some(0);
         Ok(())
     }
 
@@ -381,7 +338,7 @@ impl Work for AggregateWork {
         if self.spec.phase != AggregatePhase::Partial && !opened.sorts {
             let Some(from) = opened.draining else { return Ok(Progress::Done) };
             let to = opened.give_table(from, &self.output, out)?;
-            opened.draining = (to < opened.table.keys.len()).then_some(to);
+            opened.draining = (to < opened.table.len()).then_some(to);
             return Ok(progress(opened.draining.is_none()));
         }
         if opened.draining.is_some() {

@@ -4,6 +4,7 @@
 //! taken in batch mode: a job that fails starts anew.
 
 mod aggregate;
+mod groups;
 mod join;
 mod operator;
 mod over;

@@ -17,6 +17,11 @@ use flugs_sql_ops::window::{SessionAggregateSpec, SessionAssignSpec, WindowColum
 use flugs_sql_types::TimeKind;
 use flugs_types::{Error, Result};
 
+/// So many bytes of memory, and the system's folder for what is beyond.
+pub(super) fn spill(bytes: u64) -> SpillSpec {
+    SpillSpec { memory_bytes: usize::try_from(bytes).unwrap_or(usize::MAX), ..SpillSpec::default() }
+}
+
 impl Lowering<'_> {
     fn bounded_aggregate(&self, node: &Node) -> Result<Made> {
         let Op::Aggregate { keys, calls: of, .. } = &node.op else {
@@ -29,7 +34,7 @@ impl Lowering<'_> {
             calls: calls(of, from),
             phase: AggregatePhase::Complete,
             row_over_nothing: keys.is_empty(),
-            spill: SpillSpec::default(),
+            spill: spill(self.config.memory.aggregate),
         };
         let exchange = Exchange::Key(keys.clone());
         if !is_two_phase(self.plan, node, self.config) {
@@ -50,7 +55,7 @@ impl Lowering<'_> {
     pub(super) fn bounded(&self, node: &Node) -> Result<Option<Made>> {
         let from = self.input(node, 0);
         let (input, output) = (from.schema(), node.schema());
-        let spill = SpillSpec::default();
+        let spill = spill(self.config.memory.sort);
         Ok(Some(match &node.op {
             Op::Aggregate { .. } => self.bounded_aggregate(node)?,
             Op::Rank { function, partition, order, range, output_rank } => {

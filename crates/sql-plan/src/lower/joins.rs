@@ -1,6 +1,7 @@
 //! Operators with two inputs, and those that add columns from outside.
 
 use crate::convert::concatenated;
+use crate::lower::bounded::spill;
 use crate::lower::exchange::Exchange;
 use crate::lower::{Lowering, Origin, wants_late};
 use crate::plan::{CorrelateFn, JoinKind, Node, Op, PlanField};
@@ -11,7 +12,7 @@ use datafusion_common::Column;
 use datafusion_expr::Expr;
 use flugs_batch::{ChangeBatch, Either};
 use flugs_graph::NodeKind;
-use flugs_sql_ops::bounded::{HashJoin, HashJoinSpec, SpillSpec};
+use flugs_sql_ops::bounded::{HashJoin, HashJoinSpec};
 use flugs_sql_ops::join::{
     Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime,
     JoinType, LookupJoin, LookupJoinSpec, LookupKey, RegularJoin, RegularJoinSpec, TableRows, TemporalJoin,
@@ -87,7 +88,7 @@ impl Lowering<'_> {
                     condition: self.condition(residual, &both)?,
                     output: output.clone(),
                     schema,
-                    spill: SpillSpec::default(),
+                    spill: spill(self.config.memory.join),
                 };
                 (two(move || HashJoin::new(spec.clone())), distribution)
             }

@@ -109,8 +109,12 @@ impl SessionOptions {
     }
 
     pub(crate) fn duration(&self, name: &str) -> Result<Option<Duration>> {
-        let value = self.get(name).map(|value| (name.to_owned(), value.to_owned()));
-        value.into_iter().collect::<Options>().duration(name)
+        self.one(name).duration(name)
+    }
+
+    /// An option alone, to be read.
+    fn one(&self, name: &str) -> Options {
+        self.get(name).map(|value| (name.to_owned(), value.to_owned())).into_iter().collect()
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
@@ -198,6 +202,14 @@ impl SessionOptions {
             config.mini_batch = Some((size, latency));
         }
         self.async_scalar(&mut config.async_scalar)?;
+        let memory = &mut config.memory;
+        for (key, bytes) in [
+            ("table.exec.resource.hash-agg.memory", &mut memory.aggregate),
+            ("table.exec.resource.hash-join.memory", &mut memory.join),
+            ("table.exec.resource.sort.memory", &mut memory.sort),
+        ] {
+            *bytes = self.one(key).memory(key)?.unwrap_or(*bytes);
+        }
         if let Some(table) = self.get("table.exec.late-rows.table") {
             config.late_table = Some(table.to_owned());
         }
