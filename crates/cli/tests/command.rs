@@ -176,3 +176,45 @@ fn all_queries_of_nexmark_are_measured() {
     assert!(String::from_utf8_lossy(&ended.stderr).contains("--folder"));
     assert!(folder.exists(), "what was there is left alone");
 }
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "no task: what another process writes is waited for")]
+fn a_job_that_cannot_store_checkpoints_says_so_and_ends_as_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = folder.path().join("checkpoints");
+    let script = format!(
+        "SET 'execution.checkpointing.interval' = '50 ms';
+         SET 'execution.checkpointing.dir' = '{}';
+         SET 'restart-strategy.type' = 'fixed-delay';
+         SET 'restart-strategy.fixed-delay.attempts' = '2';
+         SET 'restart-strategy.fixed-delay.delay' = '200 ms';
+         CREATE TABLE t (n BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '10');
+         CREATE TABLE s (n BIGINT) WITH ('connector' = 'blackhole');
+         INSERT INTO s SELECT n FROM t;",
+        checkpoints.display()
+    );
+    let child = Command::new(env!("CARGO_BIN_EXE_flugs"))
+        .args(["sql", "-e", &script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let is_written = || {
+        let files = std::fs::read_dir(&checkpoints).into_iter().flatten().flatten();
+        files.flat_map(|job| std::fs::read_dir(job.path())).flatten().flatten().count() > 1
+    };
+    while !is_written() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // From now on nothing can be written there, as on a disk that is full.
+    std::fs::rename(&checkpoints, folder.path().join("away")).unwrap();
+    std::fs::write(&checkpoints, "in the way").unwrap();
+    let (code, _, err) = parts(&child.wait_with_output().unwrap());
+    assert_eq!(code, Some(1), "{err}");
+    let lines: Vec<&str> = err.lines().collect();
+    let of_restart =
+        lines[0].starts_with("warning: job '") && lines[0].contains("is started again (restart 1): ");
+    assert!(of_restart && lines[0].contains("Not a directory"), "{err}");
+    assert!(lines.last().unwrap().starts_with("error: "), "{err}");
+}

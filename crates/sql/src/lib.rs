@@ -19,6 +19,7 @@ mod stream;
 mod table;
 
 pub use environment::{SqlEnvironment, WarningListener};
+pub use flugs_cluster::{JobReport, JobStatus};
 pub use flugs_sql_plan::{PlanConfig, RuntimeMode};
 pub use fold::Folded;
 pub use options::{KeyUse, SESSION_KEYS, SessionKey, SessionOptions, values_of};

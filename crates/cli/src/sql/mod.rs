@@ -5,6 +5,7 @@ mod interrupt;
 mod output;
 mod script;
 mod shell;
+mod watch;
 
 pub use arguments::SqlArguments;
 

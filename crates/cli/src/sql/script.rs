@@ -2,6 +2,7 @@
 
 use super::interrupt::Interrupt;
 use super::output::Output;
+use super::watch::Watch;
 use super::{Ended, tell};
 use flugs_sql::parser::{Statement, split};
 use flugs_sql::{Polled, SqlEnvironment, TableResult};
@@ -30,10 +31,10 @@ pub fn run(
         } else if result.job().is_some_and(|job| !job.is_bounded) {
             running.push(result);
         } else {
-            wait(&result, interrupt)?;
+            wait(std::slice::from_ref(&result), interrupt)?;
         }
     }
-    running.iter().try_for_each(|result| wait(result, interrupt))
+    wait(&running, interrupt)
 }
 
 /// Writes a result to its end.
@@ -61,18 +62,25 @@ pub fn show(mut result: TableResult, output: &mut Output, interrupt: &Interrupt)
     }
 }
 
-/// Waits for the job of a statement.
-fn wait(result: &TableResult, interrupt: &Interrupt) -> Result<(), Ended> {
-    while let Some(job) = result.job() {
-        if let Some(ended) = result.wait_within(GLANCE) {
-            ended?;
-            break;
-        }
-        if interrupt.take() {
-            job.handle.cancel();
-            job.handle.wait()?;
-            tell(&format!("job {} was stopped", job.id));
-            return Err(Ended::Interrupted);
+/// Waits for the jobs of statements, and tells what they get over.
+fn wait(results: &[TableResult], interrupt: &Interrupt) -> Result<(), Ended> {
+    let mut watches: Vec<Watch> = results.iter().map(|_| Watch::default()).collect();
+    for (at, result) in results.iter().enumerate() {
+        while let Some(job) = result.job() {
+            if let Some(ended) = result.wait_within(GLANCE) {
+                ended?;
+                break;
+            }
+            if interrupt.take() {
+                job.handle.cancel();
+                job.handle.wait()?;
+                tell(&format!("job {} was stopped", job.id));
+                return Err(Ended::Interrupted);
+            }
+            for (job, watch) in results[at..].iter().map(TableResult::job).zip(&mut watches[at..]) {
+                let told = job.and_then(|job| watch.look(&job.name, &job.handle.report()));
+                told.iter().for_each(|told| tell(told));
+            }
         }
     }
     Ok(())
