@@ -242,6 +242,7 @@ impl Plan {
             groups: groups.clone(),
             allow_non_restored_state: self.allow_non_restored_state,
             recoverable: self.recoverable,
+            has_ended: operator.is_some() && self.restored.as_ref().is_some_and(|m| m.finished),
         })
     }
 }

@@ -57,6 +57,8 @@ pub struct BuildContext {
     pub allow_non_restored_state: bool,
     /// Whether anybody may start from the job's checkpoints. Otherwise they hold no operator's state.
     pub recoverable: bool,
+    /// Whether all inputs had ended before the checkpoint that it starts from.
+    pub has_ended: bool,
 }
 
 /// What follows an operator, by output port.
@@ -177,6 +179,7 @@ fn link<O: Operator>(mut operator: O, context: &mut BuildContext, ports: Ports) 
     check_state(context, &shown)?;
     let link = Link::new(operator, out, ident);
     let link = if context.recoverable { link } else { link.unrecoverable() };
+    let link = if context.has_ended { link.behind_its_end() } else { link };
     let stage: Box<dyn Stage<O::In>> = Box::new(link);
     Ok(Box::new(stage))
 }

@@ -199,6 +199,8 @@ pub struct Link<O: Operator> {
     waiting: VecDeque<StreamElement<O::In>>,
     /// Whether its tables are part of checkpoints.
     recoverable: bool,
+    /// Whether the operator has given what it gives at the end, in the run that it goes on from.
+    has_ended: bool,
 }
 
 impl<O: Operator> Link<O> {
@@ -212,7 +214,14 @@ impl<O: Operator> Link<O> {
             pending: None,
             waiting: VecDeque::new(),
             recoverable: true,
+            has_ended: false,
         }
+    }
+
+    /// Goes on from a checkpoint that all inputs had ended before: the end comes once more, and as long as there are no rows before it, it
+    /// is not the operator's matter.
+    pub fn behind_its_end(self) -> Self {
+        Link { has_ended: true, ..self }
     }
 
     /// Leaves its tables out of checkpoints: nobody will ever start from one.
@@ -263,7 +272,11 @@ impl<O: Operator> Link<O> {
 
     fn take(&mut self, element: StreamElement<O::In>) -> Result<Flow> {
         let (progress, then) = match element {
-            StreamElement::Batch(batch) => (self.call(|operator, out| operator.process(batch, out))?, None),
+            StreamElement::Batch(batch) => {
+                self.has_ended = false;
+                (self.call(|operator, out| operator.process(batch, out))?, None)
+            }
+            StreamElement::Control(Control::End) if self.has_ended => (Progress::Done, Some(Control::End)),
             StreamElement::Control(control) => {
                 let progress = self.call(|operator, out| match control {
                     Control::Watermark(t) => operator.advance(t, out),

@@ -152,6 +152,24 @@ fn a_last_commit_that_fails_is_made_by_the_next_attempt() {
 }
 
 #[test]
+fn what_is_given_at_the_end_is_given_once_when_the_last_commit_fails() {
+    for fails in [1, 3] {
+        let sink = MemorySink::new();
+        let mut parts = Parts::new(numbers(Some(10), None), &sink);
+        parts.at_end = Some(77);
+        parts.sink = Arc::new(Reluctant { sink: sink.clone(), fails: Arc::new(AtomicU32::new(fails)) });
+        let mut options = options(&Arc::default());
+        options.checkpoints.interval = None;
+        options.restart = at_once(5);
+        let report = submit(&Runtime::with_workers(2), parts.job(), options).wait().unwrap();
+        assert!(report.restarts >= 1);
+        // One of each of the two subtasks.
+        let rows: Vec<u64> = (0..10).chain([77, 77]).collect();
+        assert_eq!(sorted(&sink), rows);
+    }
+}
+
+#[test]
 fn a_stop_whose_last_commit_fails_is_made_by_the_next_attempt() {
     let sink = MemorySink::new();
     let mut parts = Parts::new(numbers(None, Some(20_000.0)), &sink);

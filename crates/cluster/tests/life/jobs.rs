@@ -23,6 +23,7 @@ type Do = Arc<dyn Fn(&Records<u64>) -> Result<()> + Send + Sync>;
 pub struct Look {
     open: Arc<dyn Fn() -> Result<()> + Send + Sync>,
     look: Do,
+    at_end: Option<u64>,
 }
 
 impl Operator for Look {
@@ -38,6 +39,13 @@ impl Operator for Look {
         let _ = out.push(batch)?;
         Ok(Progress::Done)
     }
+
+    fn end(&mut self, out: &mut Output<Records<u64>>) -> Result<Progress> {
+        if let Some(row) = self.at_end {
+            let _ = out.push(Records::untimed(vec![row]))?;
+        }
+        Ok(Progress::Done)
+    }
 }
 
 /// The parts of a job.
@@ -46,6 +54,8 @@ pub struct Parts {
     pub parallelism: u32,
     pub open: Arc<dyn Fn() -> Result<()> + Send + Sync>,
     pub look: Do,
+    /// What each subtask gives at the end.
+    pub at_end: Option<u64>,
     pub sink: Arc<dyn Sink<Item = u64>>,
 }
 
@@ -56,6 +66,7 @@ impl Parts {
             parallelism: 2,
             open: Arc::new(|| Ok(())),
             look: Arc::new(|_| Ok(())),
+            at_end: None,
             sink: Arc::new(sink.clone()),
         }
     }
@@ -74,10 +85,10 @@ impl Parts {
         let edge = |from, to, partitioning| Edge { from, output: 0, to, input: 0, partitioning };
         graph.add_edge(edge(source, look, Partitioning::KeyGroup));
         graph.add_edge(edge(look, sink, Partitioning::Rebalance));
-        let (open, does, into) = (self.open, self.look, self.sink);
+        let (open, does, at_end, into) = (self.open, self.look, self.at_end, self.sink);
         let nodes: [(_, Arc<dyn NodeFactory>); 3] = [
             (source, self.source),
-            (look, Arc::new(OneInput::new(move || Look { open: open.clone(), look: does.clone() }))),
+            (look, Arc::new(OneInput::new(move || Look { open: open.clone(), look: does.clone(), at_end }))),
             (sink, Arc::new(OneInput::new(move || SinkOperator::new(into.clone())))),
         ];
         let keyed: Arc<dyn EdgeFactory> =
