@@ -137,7 +137,7 @@ impl Planner {
     /// Plans in the mode that is set: batch only where all inputs end.
     fn in_mode(&self, fill: impl Fn(&mut Plan) -> PlanResult<()>) -> PlanResult<Plan> {
         let planned = |batch: bool| {
-            let mut plan = Plan::new(batch);
+            let mut plan = Plan::new(batch, self.config.zone());
             fill(&mut plan)?;
             if !batch {
                 plan = crate::late::route(self, &plan)?;
@@ -183,7 +183,7 @@ impl Planner {
     pub fn query_to_stream(&self, query: &Query, target: &StreamTarget) -> PlanResult<Plan> {
         let planned = || {
             let logical = self.binder.query(query)?;
-            let mut plan = Plan::new(false);
+            let mut plan = Plan::new(false, self.config.zone());
             let mut converter = self.converter(&mut plan);
             let node = converter.convert(&logical)?;
             let names: Vec<String> =

@@ -69,12 +69,19 @@ impl Evolution {
     }
 
     /// Runs `first` up to the middle, and `then` from there on at another parallelism; gives what `then` made of the tables.
-    fn run(&self, first: &str, then: &str, ignoring: bool) -> Result<Net> {
+    fn run(&mut self, first: &str, then: &str, ignoring: bool) -> Result<Net> {
+        self.run_in("UTC", first, then, ignoring)
+    }
+
+    /// The same where `then` runs in another time zone.
+    fn run_in(&mut self, zone: &str, first: &str, then: &str, ignoring: bool) -> Result<Net> {
         let store = Arc::new(MemoryStore::default());
         let savepoint = self.session.stopped(&self.program(first, 2)?, &store)?;
-        let written = || self.session.connector.written.lock().expect("written").clone();
+        let connector = self.session.connector.clone();
+        let written = || connector.written.lock().expect("written").clone();
         let before: BTreeMap<String, usize> =
             written().iter().map(|(name, sink)| (name.clone(), sink.committed().len())).collect();
+        zone.clone_into(&mut self.session.config.time_zone);
         let program = self.program(then, 3)?;
         program.checkpoint_store(store).restore(Restore::Path(savepoint));
         program.allow_non_restored_state(ignoring);
@@ -211,4 +218,24 @@ fn a_join_keeps_its_rows_or_says_which_columns_they_lack() {
     let wider = "INSERT INTO pairs SELECT t.k, t.v, n.name, t.w FROM t JOIN names AS n ON t.k = n.id";
     let told = refused(first, wider);
     assert!(told.contains("computes the same and keeps other columns of its rows"), "{told}");
+}
+
+#[test]
+fn keys_of_local_time_in_another_zone() {
+    let in_tokyo = |query: &str| Evolution::new(2).run_in("Asia/Tokyo", query, query, false);
+    let keys = [
+        "DATE_FORMAT(CAST(ts AS TIMESTAMP_LTZ(3)), 'HH')",
+        "CAST(HOUR(TO_TIMESTAMP_LTZ(v, 3)) AS STRING)",
+        "CAST(FLOOR(TO_TIMESTAMP_LTZ(v, 3) TO DAY) AS STRING)",
+    ];
+    for key in keys {
+        let counts = format!("INSERT INTO s2 SELECT {key}, COUNT(*) FROM t GROUP BY {key}");
+        let error = in_tokyo(&counts).expect_err(key).to_string();
+        assert!(error.contains("GroupAggregate"), "{error}");
+    }
+    // What is a matter of no zone goes on.
+    let counts = in_tokyo(COUNTS).expect("the same keys");
+    assert_eq!(counts["s"], MORE_COUNTS);
+    let hours = "INSERT INTO s2 SELECT DATE_FORMAT(ts, 'HH'), COUNT(*) FROM t GROUP BY DATE_FORMAT(ts, 'HH')";
+    assert_eq!(in_tokyo(hours).expect("no instants")["s2"], ["- 00 | 3", "00 | 6"]);
 }

@@ -22,6 +22,7 @@ mod literal;
 mod pattern;
 mod repeated;
 mod round;
+mod session;
 mod text;
 mod units;
 mod zone;
@@ -33,6 +34,7 @@ pub use arithmetic::datetime_binary;
 pub(crate) use civil::{date_of, days_of, month_days};
 pub use current::{WatermarkCell, current_value, current_watermark};
 pub use literal::{DateTime, parse_date, parse_time, parse_timestamp};
+pub use session::depends_on_zone;
 pub(crate) use zone::Offsets;
 pub use zone::Zone;
 

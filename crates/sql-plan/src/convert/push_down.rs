@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 /// The plan with what is read pushed into its scans, and with equal operators computed once.
 pub(crate) fn push_down(plan: &Plan) -> Result<Plan> {
-    let mut pushed = Plan::new(plan.batch);
+    let mut pushed = plan.emptied();
     let mut known = Known::default();
     let mut places: HashMap<NodeId, NodeId> = HashMap::new();
     for read in Reads::of(plan)?.place(&mut pushed)? {

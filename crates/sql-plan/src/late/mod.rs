@@ -18,7 +18,7 @@ pub(crate) fn route(planner: &Planner, plan: &Plan) -> PlanResult<Plan> {
     });
     let of_session = of_session.transpose()?;
     let (mut hinted, mut heeded) = (HashSet::new(), HashSet::new());
-    let mut routed = Plan::new(plan.batch);
+    let mut routed = plan.emptied();
     let mut places: HashMap<NodeId, NodeId> = HashMap::new();
     let mut late = Vec::new();
     for id in plan.reachable() {

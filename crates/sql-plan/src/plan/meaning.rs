@@ -4,18 +4,20 @@
 //! passed; that of a column is an expression over what stands in the sources, put together over all projections on the way. So
 //! neither an alias, nor a further column, nor the place of a condition changes the address of an operator that keeps
 //! accumulators. An operator that keeps whole rows has an address of two parts: what it computes, and which columns it keeps.
-//! What comes out of an operator with state has its address in it: whoever keeps something made of it begins anew with it.
+//! What comes out of an operator with state has its address in it: whoever keeps something made of it begins anew with it. What depends
+//! on the session's time zone means something else in another.
 
-use crate::convert::{concatenated, equalities, simplified, with_known};
+use crate::convert::{concatenated, df_schema, equalities, simplified, with_known};
 use crate::plan::{
     AggregateCall, AsyncCall, JoinKind, LookupSpec, Node, Op, OverCall, PlanField, ScanOp, SortKey,
-    canonical, joined, substitute,
+    WindowSpec, canonical, joined, substitute,
 };
 use arrow::datatypes::DataType;
 use datafusion_common::Column;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_expr::Expr;
 use datafusion_expr::utils::split_conjunction_owned;
+use datafusion_expr::{Expr, ExprSchemable, lit};
+use flugs_sql_functions::temporal::depends_on_zone;
 use flugs_types::hash_bytes;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -94,29 +96,61 @@ impl Meaning {
         expr_digest(&self.settled(&self.columns[at]))
     }
 
-    /// An expression over a node's columns as one over leaves.
-    fn expanded(&self, expr: &Expr, fields: &[PlanField]) -> Expr {
+    /// An expression over a node's columns as one over leaves, in this zone.
+    fn expanded(&self, expr: &Expr, fields: &[PlanField], zone: Zone<'_>) -> Expr {
+        let expr = zone.said_in(expr, fields);
         let with: HashMap<&str, &Expr> = fields.iter().map(PlanField::name).zip(&self.columns).collect();
-        let expanded = substitute(expr.clone(), &with).unwrap_or_else(|_| expr.clone());
+        let expanded = substitute(expr.clone(), &with).unwrap_or(expr);
         if parts(&expanded) > PARTS_MAX { leaf(&expr_digest(&self.settled(&expanded))) } else { expanded }
+    }
+}
+
+/// The session's time zone, where it is another than UTC: calls that depend on it have it as a further argument.
+#[derive(Clone, Copy)]
+struct Zone<'z>(Option<&'z str>);
+
+impl Zone<'_> {
+    fn said_in(self, expr: &Expr, fields: &[PlanField]) -> Expr {
+        let Some(zone) = self.0 else { return expr.clone() };
+        let Ok(schema) = df_schema(fields) else { return expr.clone() };
+        // From the top, since what is below has then one argument less.
+        let said = expr.clone().transform_down(|e| {
+            let Expr::ScalarFunction(mut call) = e else { return Ok(Transformed::no(e)) };
+            let arguments = call.args.iter().map(|arg| arg.get_type(&schema));
+            let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+            let result = Expr::ScalarFunction(call.clone()).get_type(&schema)?;
+            let depends = depends_on_zone(call.name(), &arguments, &result);
+            if depends {
+                call.args.push(lit(zone));
+            }
+            Ok(Transformed::new_transformed(Expr::ScalarFunction(call), depends))
+        });
+        said.map_or_else(|_| expr.clone(), |said| said.data)
+    }
+
+    /// The zone of windows over a column.
+    fn of_windows(self, time: &PlanField) -> Option<String> {
+        let is_instant = matches!(time.field.data_type(), DataType::Timestamp(_, Some(_)));
+        self.0.filter(|_| is_instant).map(str::to_owned)
     }
 }
 
 /// The text of an address as it grows.
 struct Address<'a> {
     inputs: &'a [&'a Node],
+    zone: Zone<'a>,
     name: &'static str,
     text: String,
 }
 
 impl<'a> Address<'a> {
     /// What is computed over these rows; whether they are ever taken back decides what is kept.
-    fn new(op: &Op, inputs: &'a [&'a Node]) -> Self {
+    fn new(op: &Op, inputs: &'a [&'a Node], zone: Zone<'a>) -> Self {
         let mut text = op.name().to_owned();
         for input in inputs {
             let _ = write!(text, " {} {}", input.meaning.rows(), input.changes.is_append());
         }
-        Address { inputs, name: op.name(), text }
+        Address { inputs, zone, name: op.name(), text }
     }
 
     fn with(mut self, what: impl std::fmt::Debug) -> Self {
@@ -133,6 +167,15 @@ impl<'a> Address<'a> {
         self.with(columns)
     }
 
+    fn window(self, window: &WindowSpec) -> Self {
+        let zone = self.zone.of_windows(&self.inputs[0].fields[window.time]);
+        let address = self.with((window.kind, window.time_kind)).columns(0, &[window.time]);
+        match zone {
+            Some(zone) => address.with(zone),
+            None => address,
+        }
+    }
+
     fn order(self, order: &[SortKey]) -> Self {
         let order: Vec<_> = order.iter().map(|key| (self.column(0, key.column), key.options)).collect();
         self.with(order)
@@ -144,7 +187,7 @@ impl<'a> Address<'a> {
         let mut residual: Vec<String> = match kind {
             // It only says which pairs are given out.
             JoinKind::Inner => Vec::new(),
-            _ => of_pairs(residual, self.inputs).iter().map(expr_digest).collect(),
+            _ => of_pairs(residual, self.inputs, self.zone).iter().map(expr_digest).collect(),
         };
         residual.sort_unstable();
         self.with((kind, pairs, residual))
@@ -183,16 +226,21 @@ fn sides(left: &Node, right: &Node) -> Vec<Expr> {
 }
 
 /// The parts of a condition, over leaves: the columns are those of `fields`.
-fn conditions(residual: &Option<Expr>, fields: &[PlanField], columns: Vec<Expr>) -> Vec<Expr> {
+fn conditions(
+    residual: &Option<Expr>,
+    fields: &[PlanField],
+    columns: Vec<Expr>,
+    zone: Zone<'_>,
+) -> Vec<Expr> {
     let meaning = Meaning::of(String::new(), columns);
     let conjuncts = residual.clone().map(split_conjunction_owned).unwrap_or_default();
-    conjuncts.iter().map(|e| meaning.expanded(e, fields)).collect()
+    conjuncts.iter().map(|e| meaning.expanded(e, fields, zone)).collect()
 }
 
 /// What must hold for pairs of a join's rows.
-fn of_pairs(residual: &Option<Expr>, inputs: &[&Node]) -> Vec<Expr> {
+fn of_pairs(residual: &Option<Expr>, inputs: &[&Node], zone: Zone<'_>) -> Vec<Expr> {
     let both = concatenated(&inputs[0].fields, &inputs[1].fields);
-    conditions(residual, &both, sides(inputs[0], inputs[1]))
+    conditions(residual, &both, sides(inputs[0], inputs[1]), zone)
 }
 
 /// What an aggregate call computes, over the columns of a node.
@@ -211,9 +259,10 @@ fn over_digest(call: &OverCall, input: &Node) -> String {
     hashed(&format!("{:?} {} {args:?} {filter:?} {}", call.kind, call.distinct, call.frame))
 }
 
-/// What a node means. `rows`: of constants.
-pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Described {
-    let address = || Address::new(op, inputs);
+/// What a node means, in a session of this time zone; none is UTC.
+pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField], zone: Option<&str>) -> Described {
+    let zone = Zone(zone);
+    let address = || Address::new(op, inputs, zone);
     let of = |at: usize| inputs[at];
     let named = |text: &str| leaf(text);
     // The input's columns, and others behind.
@@ -231,7 +280,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
             let columns = (0..fields.len()).map(|at| named(&at.to_string())).collect();
             return Described { digest: base.clone(), meaning: Meaning::of(base, columns) };
         }
-        Op::Calc { filter, exprs } => return calc(of(0), filter.as_ref(), exprs),
+        Op::Calc { filter, exprs } => return calc(of(0), filter.as_ref(), exprs, zone),
         Op::Union => return union(inputs, fields.len()),
         Op::LateRows | Op::Malformed => {
             let rows = of(0).digest.clone();
@@ -261,7 +310,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
         Op::WindowAggregate { window, attached, keys, calls, .. } => {
             let mut address = address();
             if let Some(window) = window {
-                address = address.with((window.kind, window.time_kind)).columns(0, &[window.time]);
+                address = address.window(window);
             }
             if let Some((start, end)) = attached {
                 address = address.columns(0, &[*start, *end]);
@@ -269,8 +318,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
             return aggregated(address.columns(0, keys), keys, calls, of(0), fields.len());
         }
         Op::WindowAssign { window, partition } => {
-            let address = address().with((window.kind, window.time_kind));
-            let address = address.columns(0, &[window.time]).columns(0, partition);
+            let address = address().window(window).columns(0, partition);
             if crate::convert::is_session(window.kind) { address.keeping() } else { address.computing() }
         }
         Op::Join { kind, keys, residual, output, .. } => {
@@ -335,7 +383,7 @@ pub(super) fn describe(op: &Op, inputs: &[&Node], fields: &[PlanField]) -> Descr
         let given = columns.unwrap_or_else(|| (0..fields.len()).collect());
         let mut meaning = Meaning::of(digest.clone(), given.iter().map(|at| all[*at].clone()).collect());
         if kind == JoinKind::Inner {
-            meaning.filters = of_pairs(residual, inputs);
+            meaning.filters = of_pairs(residual, inputs, zone);
         }
         return Described { meaning, digest };
     }
@@ -366,9 +414,9 @@ fn scanned(scan: &ScanOp, fields: &[PlanField]) -> Described {
     Described { digest: base.clone(), meaning: Meaning::of(base, columns) }
 }
 
-fn calc(input: &Node, filter: Option<&Expr>, exprs: &[Expr]) -> Described {
+fn calc(input: &Node, filter: Option<&Expr>, exprs: &[Expr], zone: Zone<'_>) -> Described {
     let below = &input.meaning;
-    let expanded = |e: &Expr| below.expanded(e, &input.fields);
+    let expanded = |e: &Expr| below.expanded(e, &input.fields, zone);
     let conjuncts = filter.cloned().map(split_conjunction_owned).unwrap_or_default();
     let mut filters = below.filters.clone();
     filters.extend(conjuncts.iter().map(expanded));
@@ -434,7 +482,7 @@ fn looked_up(
     let names: Vec<(String, &str)> =
         keys.iter().map(|(l, r)| (address.column(0, *l), right[*r].name())).collect();
     let residual: Vec<String> =
-        conditions(residual, &both, columns.clone()).iter().map(expr_digest).collect();
+        conditions(residual, &both, columns.clone(), address.zone).iter().map(expr_digest).collect();
     let digest = address.with((kind, &lookup.table, &lookup.identity, names, residual)).computing();
     Described { meaning: Meaning::of(digest.clone(), columns[..width].to_vec()), digest }
 }

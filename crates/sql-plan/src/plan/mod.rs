@@ -35,12 +35,19 @@ pub struct Plan {
     pub sinks: Vec<NodeId>,
     /// Whether it runs in batch mode: operators give results once, when their inputs have ended.
     pub batch: bool,
+    /// The session's time zone, where it is another than UTC.
+    zone: Option<String>,
 }
 
 impl Plan {
-    /// A plan without nodes, in streaming or batch mode.
-    pub fn new(batch: bool) -> Self {
-        Plan { batch, ..Plan::default() }
+    /// A plan without nodes, in streaming or batch mode, for a session in this zone; none is UTC.
+    pub fn new(batch: bool, zone: Option<String>) -> Self {
+        Plan { batch, zone, ..Plan::default() }
+    }
+
+    /// A plan without nodes for the same session.
+    pub(crate) fn emptied(&self) -> Self {
+        Plan::new(self.batch, self.zone.clone())
     }
 
     /// A node.
@@ -99,7 +106,7 @@ impl Plan {
         let (digest, meaning) = match meaning {
             Some(meaning) => (meaning::calc_digest(&meaning), meaning),
             None => {
-                let described = meaning::describe(&op, &of_inputs, &fields);
+                let described = meaning::describe(&op, &of_inputs, &fields, self.zone.as_deref());
                 (described.digest, described.meaning)
             }
         };

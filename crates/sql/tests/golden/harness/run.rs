@@ -76,7 +76,8 @@ pub struct Session {
     catalogs: Catalogs,
     functions: Arc<FunctionRegistry>,
     registry: Arc<Registry>,
-    config: PlanConfig,
+    /// The options of what is planned from now on.
+    pub config: PlanConfig,
     /// Its tables.
     pub connector: RowTables,
     runtime: Runtime,
