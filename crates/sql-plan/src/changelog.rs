@@ -5,7 +5,7 @@
 //! take is an error here, before anything runs.
 
 use crate::error::{PlanResult, semantic};
-use crate::plan::{Changes, JoinKind, NodeId, Op, Plan, PlanField, is_column};
+use crate::plan::{Changes, CorrelateFn, JoinKind, NodeId, Op, Plan, PlanField, is_column};
 use flugs_table::ChangelogMode;
 
 impl Plan {
@@ -52,6 +52,10 @@ impl Plan {
             Op::TemporalJoin { times: Some(_), .. } => (Changes::APPEND, of(0).keys.clone()),
             Op::TemporalJoin { times: None, .. } => first(),
             Op::AsyncCalc { .. } => first(),
+            // Rows are added and taken away.
+            Op::Correlate { function: CorrelateFn::Repeat, .. } => {
+                (Changes { updates: false, deletes: !of(0).changes.is_append() }, Vec::new())
+            }
             Op::LookupJoin { .. } | Op::Correlate { .. } => (of(0).changes, Vec::new()),
             Op::Rank { partition, range, output_rank, .. } => {
                 let mut keys = of(0).keys.clone();
@@ -215,6 +219,7 @@ fn needs_before(plan: &Plan, id: NodeId, at: usize, own: bool) -> bool {
         Op::Sink(sink) => sink.mode == ChangelogMode::Retract,
         // A filter may stop a `+U` whose row it had let pass before.
         Op::Calc { filter, .. } => own || filter.is_some(),
+        Op::Correlate { function: CorrelateFn::Repeat, .. } => true,
         Op::Union | Op::AsyncCalc { .. } | Op::LookupJoin { .. } | Op::Correlate { .. } => own,
         Op::Normalize { .. } | Op::DropUpdateBefore | Op::Malformed => false,
         Op::Join { keys, .. } => {

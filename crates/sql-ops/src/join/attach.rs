@@ -12,7 +12,7 @@ use flugs_types::{Error, Result, RowKind};
 use std::sync::Arc;
 
 /// Rows of an output batch (tests see several).
-const BATCH_ROWS: usize = if cfg!(test) { 4 } else { 4096 };
+pub(super) const BATCH_ROWS: usize = if cfg!(test) { 4 } else { 4096 };
 
 /// What rows are given out from.
 pub(super) struct AttachSpec<'a> {

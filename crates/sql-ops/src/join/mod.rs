@@ -14,6 +14,7 @@ mod lookup;
 mod pairs;
 mod plan;
 mod regular;
+mod repeat;
 mod spec;
 mod temporal;
 #[cfg(test)]
@@ -25,9 +26,10 @@ pub use correlate::Correlate;
 pub use interval::IntervalJoin;
 pub use lookup::LookupJoin;
 pub use regular::RegularJoin;
+pub use repeat::Repeat;
 pub use spec::{
     CorrelateSpec, InputUniqueness, IntervalJoinSpec, JoinInput, JoinKey, JoinTime, JoinType, LookupCalc,
     LookupJoinSpec, LookupKey, RegularJoinSpec, TableRows, TemporalJoinSpec,
 };
 pub use temporal::TemporalJoin;
-pub use unnest::{Unnested, repeat, unnest};
+pub use unnest::{Unnested, unnest};

@@ -1,9 +1,9 @@
-//! `UNNEST` of arrays, maps and multisets, with ordinality; and rows as often as a number says.
+//! `UNNEST` of arrays, maps and multisets, with ordinality.
 
 use super::spec::TableRows;
-use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, UInt32Array};
 use arrow::compute::take;
-use arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema};
+use arrow::datatypes::{DataType, Field, Int32Type, Schema};
 use flugs_types::{Error, Result};
 use std::sync::Arc;
 
@@ -46,31 +46,6 @@ pub fn unnest(what: Unnested, with_ordinality: bool) -> TableRows {
         let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
         let rows = RecordBatch::try_new(Arc::new(schema), columns).map_err(misfit)?;
         Ok((rows, elements.of))
-    })
-}
-
-/// The table function of one argument `BIGINT` that gives so many rows without columns: none where it is NULL or less than 1.
-pub fn repeat() -> TableRows {
-    Arc::new(|arguments: &RecordBatch| {
-        let [times] = arguments.columns() else {
-            return Err(Error::bug("a number of rows is one argument"));
-        };
-        let Some(times) = times.as_primitive_opt::<Int64Type>() else {
-            return Err(Error::bug("a number of rows is a BIGINT"));
-        };
-        let mut of: Vec<u32> = Vec::new();
-        for (row, n) in times.iter().enumerate() {
-            let n = usize::try_from(n.unwrap_or(0)).unwrap_or(0);
-            if n > ROWS_MAX - of.len() {
-                let error =
-                    Error::job(format!("equal rows are given more than {ROWS_MAX} times in one batch"));
-                return Err(error.mend("leave ALL out, or count the rows instead"));
-            }
-            of.resize(of.len() + n, row as u32);
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(of.len()));
-        let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options);
-        Ok((rows.map_err(misfit)?, of))
     })
 }
 

@@ -15,8 +15,8 @@ use flugs_graph::NodeKind;
 use flugs_sql_ops::bounded::{HashJoin, HashJoinSpec};
 use flugs_sql_ops::join::{
     Correlate, CorrelateSpec, InputUniqueness, IntervalJoin, IntervalJoinSpec, JoinInput, JoinKey, JoinTime,
-    JoinType, LookupJoin, LookupJoinSpec, LookupKey, RegularJoin, RegularJoinSpec, TableRows, TemporalJoin,
-    TemporalJoinSpec, Unnested, repeat, unnest,
+    JoinType, LookupJoin, LookupJoinSpec, LookupKey, RegularJoin, RegularJoinSpec, Repeat, TableRows,
+    TemporalJoin, TemporalJoinSpec, Unnested, unnest,
 };
 use flugs_sql_ops::window::{AttachedWindow, WindowJoin, WindowJoinKind, WindowJoinSpec};
 use flugs_sql_types::{LogicalType, TimeKind, from_field};
@@ -203,6 +203,10 @@ impl Lowering<'_> {
                 };
                 Arc::new(OneInput::new(move || LookupJoin::new(spec.clone())))
             }
+            Op::Correlate { function: CorrelateFn::Repeat, args, .. } => {
+                let times = *args.first().ok_or_else(|| Error::bug("rows are repeated by no number"))?;
+                Arc::new(OneInput::new(move || Repeat::new(times, schema.clone())))
+            }
             Op::Correlate { function, args, left: keep } => {
                 let width = left.fields.len();
                 let right = arrow::datatypes::Schema::new(
@@ -288,7 +292,7 @@ fn rows_of(function: &CorrelateFn, left: &Node, args: &[usize]) -> Result<TableR
             };
             return Ok(unnest(what, *with_ordinality));
         }
-        CorrelateFn::Repeat => return Ok(repeat()),
+        CorrelateFn::Repeat => return Err(Error::bug("rows are repeated by an operator of its own")),
         CorrelateFn::Function(function) => function.clone(),
     };
     Ok(Arc::new(move |batch: &RecordBatch| {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::join::spec::{JoinType, TableRows};
 use crate::join::testing::{column, compare, concatenation, nullable};
-use crate::join::{Unnested, repeat, unnest};
+use crate::join::{Unnested, unnest};
 use crate::testing::{Compare, Driver, Step, changes, replay, schema, text};
 use arrow::array::{
     Array, AsArray, Int32Builder, Int64Array, Int64Builder, ListArray, MapBuilder, StringArray,
@@ -154,21 +154,4 @@ fn maps_and_multisets_are_taken_apart() {
     assert_eq!((rows, of), (vec!["a | 1".to_owned(), "a | 2".to_owned(), "b | 3".to_owned()], vec![0, 0, 0]));
     let rows = RecordBatch::try_from_iter([("c", multiset)]).unwrap();
     assert!(unnest(Unnested::Array, false)(&rows).is_err());
-}
-
-#[test]
-fn a_row_is_given_as_often_as_it_says() {
-    let left = schema("id BIGINT, n BIGINT");
-    let spec = CorrelateSpec {
-        join_type: JoinType::Inner,
-        function: repeat(),
-        arguments: vec![column(&left, 1)],
-        right: schema(""),
-        condition: None,
-        output: vec![0],
-        schema: schema("id BIGINT"),
-        left,
-    };
-    let rows = "+I | 1 | 2\n+I | 2 | 0\n+I | 3 | NULL\n-U | 1 | 2\n+U | 1 | 1\n+I | 4 | -1";
-    assert_eq!(run(&spec, rows), "+I | 1\n+I | 1\n-D | 1\n-D | 1\n+I | 1");
 }
