@@ -1,6 +1,6 @@
 //! What a session asks of planning.
 
-use crate::bind::{Binder, hints, is_written};
+use crate::bind::{Binder, hints, is_written, views};
 use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ObjectPath};
 use crate::changelog::settle;
 use crate::config::{PlanConfig, RuntimeMode};
@@ -8,7 +8,7 @@ use crate::convert::sink::{SinkColumn, Target};
 use crate::convert::streams::StreamTarget;
 use crate::convert::user_functions::check_user_functions;
 use crate::convert::{Converter, push_down};
-use crate::error::{PlanResult, lower, placed, semantic, unsupported};
+use crate::error::{PlanResult, lower, placed, planning, semantic, unsupported};
 use crate::explain::is_bounded;
 use crate::plan::{NodeId, Plan};
 use datafusion_common::DFSchema;
@@ -38,7 +38,7 @@ pub struct OutputColumn {
 }
 
 /// What planning may take of the stack: plans are as deep as queries are nested, their views included, and who walks them calls itself.
-const STACK_BYTES: usize = 32 << 20;
+const STACK_BYTES: usize = 128 << 20;
 
 fn with_stack<T>(planned: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK_BYTES, STACK_BYTES, planned)
@@ -62,6 +62,7 @@ impl Planner {
             hints: Arc::default(),
             relations: Arc::default(),
             expanding: Vec::new(),
+            views: Arc::default(),
         };
         Planner { binder, config }
     }
@@ -112,7 +113,9 @@ impl Planner {
         with_stack(|| {
             let logical = match object {
                 CatalogObject::Table(table) => self.binder.declaration(path, table)?,
-                CatalogObject::View(_) => self.binder.object(path, object, &[])?,
+                CatalogObject::View(_) => {
+                    views::expand(self.binder.object(path, object, &[])?).map_err(planning)?
+                }
             };
             let mut plan = Plan::default();
             let node = self.converter(&mut plan).convert(&logical)?;
@@ -269,7 +272,7 @@ impl Planner {
                 let sql_type = &written[at].sql_type;
                 let from = {
                     use datafusion_expr::ExprSchemable;
-                    let (_, field) = constant.to_field(&DFSchema::empty()).map_err(crate::error::planning)?;
+                    let (_, field) = constant.to_field(&DFSchema::empty()).map_err(planning)?;
                     from_field(&field).map_err(lower)?
                 };
                 let constant = crate::convert::sink::fitting(constant, &from, sql_type).ok_or_else(|| {

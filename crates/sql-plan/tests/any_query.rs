@@ -124,8 +124,8 @@ fn chains_of_views_end_in_an_error_or_a_plan() {
         let first = "CREATE VIEW v0 AS SELECT * FROM (VALUES (1)) AS t(id);\n";
         format!("{first}{views}SELECT id FROM v{n};")
     };
-    assert_eq!(support::Session::new("").jobs(&chain(63)).map(|jobs| jobs.len()).ok(), Some(1));
-    let script = chain(64);
+    assert_eq!(support::Session::new("").jobs(&chain(127)).map(|jobs| jobs.len()).ok(), Some(1));
+    let script = chain(128);
     let error = support::Session::new("").jobs(&script).expect_err("too many");
-    assert!(error.message.contains("stands below 64 others"), "{}", error.render(&script));
+    assert!(error.message.contains("stands below 128 others"), "{}", error.render(&script));
 }

@@ -29,14 +29,13 @@ mod text;
 mod ties;
 mod tuples;
 mod typing;
+pub(crate) mod views;
 
 pub(crate) use names::MARK;
 pub(crate) use syntax::field_of;
 pub(crate) use tables::{SourceTable, is_updating};
 
-use crate::catalog::{
-    CatalogObject, CatalogTable, CatalogView, Catalogs, ColumnKind, Current, ObjectPath, TableKind,
-};
+use crate::catalog::{CatalogObject, CatalogTable, Catalogs, ColumnKind, Current, ObjectPath, TableKind};
 use crate::error::{PlanResult, lower, planning, semantic};
 use crate::optimize::optimize;
 use crate::stream::ScanSource;
@@ -49,10 +48,7 @@ use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{Expression, Hints, Query, SqlError};
 use flugs_table::Registry;
 use std::sync::Arc;
-use text::{parse_expression, parse_query};
-
-/// How many views may read one another in a row.
-const VIEWS_MAX: usize = 64;
+use text::parse_expression;
 
 /// All that a query's names and options mean.
 #[derive(Clone)]
@@ -69,6 +65,8 @@ pub(crate) struct Binder {
     pub(crate) relations: Arc<hints::RelationHints>,
     /// Views that are being expanded, so that one that refers to itself is an error.
     pub(crate) expanding: Vec<ObjectPath>,
+    /// Those that are bound already.
+    pub(crate) views: Arc<views::Views>,
 }
 
 impl std::fmt::Debug for Binder {
@@ -85,13 +83,13 @@ pub(crate) fn options(time_zone: &str) -> Arc<ConfigOptions> {
 impl Binder {
     /// Binds and optimizes a query.
     pub(crate) fn query(&self, query: &Query) -> PlanResult<LogicalPlan> {
-        let plan = self.bound(query)?;
+        let plan = views::expand(self.bound(query)?).map_err(planning)?;
         let plan = optimize(plan, &self.options).map_err(planning)?;
         leftovers::check(&plan)?;
         Ok(plan)
     }
 
-    /// Binds a query, with Flink's types.
+    /// Binds a query, with Flink's types. Views in it are nodes, see [`views`].
     pub(crate) fn bound(&self, query: &Query) -> PlanResult<LogicalPlan> {
         let relations = Arc::new(hints::of_relations(&query.ast, &query.hints)?);
         let binder = Binder { hints: Arc::new(query.hints.clone()), relations, ..self.clone() };
@@ -145,7 +143,7 @@ impl Binder {
         Binder { current: current.clone(), ..self.clone() }
     }
 
-    /// The plan of a table or view.
+    /// The plan of a table, or the node of a view.
     pub(crate) fn object(
         &self,
         path: &ObjectPath,
@@ -160,37 +158,6 @@ impl Binder {
             }
             CatalogObject::View(view) => self.view(path, view),
         }
-    }
-
-    fn view(&self, path: &ObjectPath, view: &CatalogView) -> PlanResult<LogicalPlan> {
-        if self.expanding.contains(path) {
-            return Err(semantic(format!("view '{path}' refers to itself")));
-        }
-        if self.expanding.len() == VIEWS_MAX {
-            return Err(semantic(format!(
-                "view '{path}' stands below {VIEWS_MAX} others, each of which reads the next"
-            ))
-            .help("write what some of them do as one, or keep a result of one of them in a table"));
-        }
-        let mut binder = self.at(&view.current);
-        binder.expanding.push(path.clone());
-        let what = format!("view {path}");
-        let query = parse_query(&view.query).map_err(|e| within(e, &what))?;
-        let plan = binder.bound(&query).map_err(|e| within(e, &what))?;
-        if view.column_names.is_empty() {
-            return Ok(plan);
-        }
-        if plan.schema().fields().len() != view.column_names.len() {
-            return Err(semantic(format!(
-                "view '{path}' no longer has the columns that it was declared with"
-            )));
-        }
-        let renamed = plan.schema().columns().into_iter().zip(&view.column_names);
-        let exprs: Vec<Expr> = renamed.map(|(column, name)| Expr::Column(column).alias(name)).collect();
-        datafusion_expr::LogicalPlanBuilder::from(plan)
-            .project(exprs)
-            .and_then(datafusion_expr::LogicalPlanBuilder::build)
-            .map_err(planning)
     }
 
     /// Binds what a table declares: its computed columns and its watermark. Whether its connector can be read is no matter of its

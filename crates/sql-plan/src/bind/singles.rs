@@ -4,6 +4,7 @@
 //! is grouped by what ties both when DataFusion takes it apart, so that each row outside has a single value of its own.
 
 use crate::bind::ties::ties_of;
+use crate::bind::views;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{Column, Result, plan_err};
 use datafusion_expr::expr::AggregateFunction;
@@ -18,7 +19,7 @@ const VALUE: &str = "$single";
 /// Guards each of them, wherever it stands.
 pub(super) fn expand(plan: LogicalPlan, functions: &FunctionRegistry) -> Result<LogicalPlan> {
     let guarded = |e| match e {
-        Expr::ScalarSubquery(query) if !gives_one(&query) => {
+        Expr::ScalarSubquery(query) if !gives_one(&query)? => {
             Ok(Transformed::yes(Expr::ScalarSubquery(single(query, functions)?)))
         }
         other => Ok(Transformed::no(other)),
@@ -33,11 +34,11 @@ pub(super) fn is_single(calls: &[Expr]) -> bool {
 }
 
 /// Whether there is one row at most for each row outside. What gives more than one column is refused elsewhere.
-fn gives_one(query: &Subquery) -> bool {
-    let plan = query.subquery.as_ref();
-    plan.max_rows().is_some_and(|rows| rows <= 1)
+fn gives_one(query: &Subquery) -> Result<bool> {
+    let plan = views::expand(query.subquery.as_ref().clone())?;
+    Ok(plan.max_rows().is_some_and(|rows| rows <= 1)
         || plan.schema().fields().len() != 1
-        || is_grouped_by_ties(plan)
+        || is_grouped_by_ties(&plan))
 }
 
 /// Whether a subquery is grouped by what ties it to the row outside alone.

@@ -14,18 +14,18 @@ use std::sync::Arc;
 
 /// What a column says about time and windows.
 #[derive(Debug, Clone, Copy)]
-struct Tag {
+pub(super) struct Tag {
     time: Option<TimeKind>,
     window: Option<WindowRole>,
 }
 
-impl Converter<'_> {
-    /// The rows of the input for which a condition holds.
-    pub(crate) fn filter(&mut self, input: NodeId, predicate: Expr) -> PlanResult<NodeId> {
-        let made = self.fields(input).iter().map(|f| (column(f.name()), f.name().to_owned())).collect();
-        self.calc(input, Some(predicate), made)
+impl Tag {
+    pub(super) fn of(field: &PlanField) -> Self {
+        Tag { time: field.time, window: field.window }
     }
+}
 
+impl Converter<'_> {
     /// Columns made of the rows of the input for which a condition holds.
     pub(crate) fn calc(
         &mut self,
@@ -35,7 +35,7 @@ impl Converter<'_> {
     ) -> PlanResult<NodeId> {
         let fields = self.fields(input);
         let tags = made.iter().map(|(e, _)| match column_index(e, fields) {
-            Some(index) => Tag { time: fields[index].time, window: fields[index].window },
+            Some(index) => Tag::of(&fields[index]),
             None => Tag { time: time_of_call(unaliased(e)), window: None },
         });
         let tags = tags.collect::<Vec<_>>();
@@ -43,7 +43,7 @@ impl Converter<'_> {
     }
 
     /// The same, where the columns say this about time, whatever their expressions have become.
-    fn calc_tagged(
+    pub(super) fn calc_tagged(
         &mut self,
         input: NodeId,
         filter: Option<Expr>,
@@ -195,7 +195,7 @@ impl Converter<'_> {
     }
 }
 
-fn column(name: &str) -> Expr {
+pub(super) fn column(name: &str) -> Expr {
     Expr::Column(Column::new_unqualified(name))
 }
 
@@ -214,21 +214,29 @@ fn is_cheap(expr: &Expr) -> bool {
 }
 
 /// Whether the expressions of the lower operator may be put into those of the upper: none that costs is computed twice.
-fn mergeable(fields: &[PlanField], below: &[Expr], filter: Option<&Expr>, made: &[Made]) -> PlanResult<bool> {
-    let mut uses: HashMap<&str, usize> = HashMap::new();
+pub(super) fn mergeable(
+    fields: &[PlanField],
+    below: &[Expr],
+    filter: Option<&Expr>,
+    made: &[Made],
+) -> PlanResult<bool> {
+    let costly = fields.iter().zip(below).filter(|(_, expr)| !is_cheap(expr));
+    let mut uses: HashMap<&str, usize> = costly.map(|(field, _)| (field.name(), 0)).collect();
+    if uses.is_empty() {
+        return Ok(true);
+    }
     for expr in made.iter().map(|(e, _)| e).chain(filter) {
         let walked = expr.apply(|e| {
             if let Expr::Column(column) = e
-                && let Some(field) = fields.iter().find(|f| f.name() == column.name)
+                && let Some(uses) = uses.get_mut(column.name.as_str())
             {
-                *uses.entry(field.name()).or_default() += 1;
+                *uses += 1;
             }
             Ok(TreeNodeRecursion::Continue)
         });
         walked.map_err(planning)?;
     }
-    let alone = |field: &PlanField| uses.get(field.name()).copied().unwrap_or(0) <= 1;
-    Ok(fields.iter().zip(below).all(|(field, expr)| is_cheap(expr) || alone(field)))
+    Ok(uses.values().all(|uses| *uses <= 1))
 }
 
 /// Fields taken out of a row that is put together on the spot are its parts.

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod calc;
+mod chain;
 mod interval;
 mod join;
 mod over;
@@ -62,20 +63,9 @@ impl Converter<'_> {
     /// Converts a relation.
     pub(crate) fn convert(&mut self, plan: &LogicalPlan) -> PlanResult<NodeId> {
         match plan {
-            LogicalPlan::Projection(projection) => {
-                let input = self.convert(&projection.input)?;
-                let schema = projection.input.schema();
-                let exprs = projection.expr.iter().zip(projection.schema.fields());
-                let made = exprs.map(|(e, field)| Ok((self.local(e, schema, input)?, field.name().clone())));
-                let made = made.collect::<PlanResult<Vec<_>>>()?;
-                self.calc(input, None, made)
+            LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
+                self.chain(plan)
             }
-            LogicalPlan::Filter(filter) => {
-                let input = self.convert(&filter.input)?;
-                let predicate = self.local(&filter.predicate, filter.input.schema(), input)?;
-                self.filter(input, predicate)
-            }
-            LogicalPlan::SubqueryAlias(alias) => self.convert(&alias.input),
             LogicalPlan::TableScan(scan) => self.scan(scan),
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
             LogicalPlan::Window(window) => self.over(window),
