@@ -47,6 +47,11 @@ const TOTAL: &[&str] = &[
     "UPPER",
 ];
 
+/// Whether a function gives a value for all arguments of its types, in whatever case its name is written.
+pub fn is_total(function: &str) -> bool {
+    TOTAL.contains(&function.to_ascii_uppercase().as_str())
+}
+
 /// A condition, `AND` or `OR`, whose right side is evaluated where the left side does not decide.
 pub(crate) type Logic = Binary<Guarding>;
 
@@ -155,7 +160,7 @@ fn fails_itself(expr: &Arc<dyn PhysicalExpr>, input: &Schema) -> bool {
             ("CAST", [value]) => !(of(value).is_numeric() && is_plain(call.return_type())),
             // Another pattern for every row may be none.
             ("LIKE", [_, pattern]) => pattern.downcast_ref::<Literal>().is_none(),
-            (name, _) => !TOTAL.contains(&name),
+            (name, _) => !is_total(name),
         };
     }
     !(expr.downcast_ref::<Column>().is_some()

@@ -13,6 +13,7 @@ mod convert;
 mod declare;
 mod error;
 mod explain;
+mod guards;
 mod late;
 mod lower;
 mod malformed;

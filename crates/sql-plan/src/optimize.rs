@@ -4,6 +4,7 @@
 //! same query: join reordering, limit pushdown, the split of single distincts.
 
 use crate::bind::common::join_keys;
+use crate::guards::{self, PushDown};
 use crate::marks;
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
@@ -18,7 +19,6 @@ use datafusion_optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion_optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion_optimizer::optimize_projections::OptimizeProjections;
 use datafusion_optimizer::optimize_unions::OptimizeUnions;
-use datafusion_optimizer::push_down_filter::PushDownFilter;
 use datafusion_optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggregate;
 use datafusion_optimizer::rewrite_set_comparison::RewriteSetComparison;
 use datafusion_optimizer::scalar_subquery_to_join::ScalarSubqueryToJoin;
@@ -39,7 +39,7 @@ fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(EliminateDuplicatedExpr::new()),
         Arc::new(EliminateFilter::new()),
         Arc::new(EliminateOuterJoin::new()),
-        Arc::new(PushDownFilter::new()),
+        Arc::new(PushDown::default()),
         Arc::new(CommonSubexprEliminate::new()),
         Arc::new(OptimizeProjections::new()),
     ]
@@ -49,6 +49,6 @@ fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 pub(crate) fn optimize(plan: LogicalPlan, options: &Arc<ConfigOptions>) -> Result<LogicalPlan> {
     let plan = Analyzer::new().execute_and_check(join_keys(plan)?, options, |_, _| {})?;
     let config = OptimizerContext::new_with_config_options(options.clone());
-    let plan = marks::expand(plan, &config)?;
-    Optimizer::with_rules(rules()).optimize(plan, &config, |_, _| {})
+    let plan = guards::mark(marks::expand(plan, &config)?)?;
+    guards::unmark(Optimizer::with_rules(rules()).optimize(plan, &config, |_, _| {})?)
 }
