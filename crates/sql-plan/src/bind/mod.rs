@@ -103,7 +103,6 @@ impl Binder {
         names::rewrite(&mut ast);
         let plan = names::settle(binder.named(ast)?).map_err(planning)?;
         let plan = lateral::expand(plan).map_err(planning)?;
-        let plan = tuples::unwrap(plan).map_err(planning)?;
         let plan = ties::unsorted(plan).map_err(planning)?;
         let plan = limits::expand(plan, &self.functions).map_err(planning)?;
         let plan = ties::lift(plan).map_err(planning)?;

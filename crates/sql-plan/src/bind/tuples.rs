@@ -3,10 +3,7 @@
 use crate::bind::inside;
 use crate::bind::text::{form, parse_expression};
 use crate::error::semantic;
-use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, Result};
-use datafusion_expr::LogicalPlan;
-use datafusion_expr::logical_plan::Filter;
 use flugs_sql_parser::Span;
 use sqlparser::ast::{
     self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Select, SetExpr,
@@ -135,53 +132,4 @@ pub(super) fn check_width(alias: &TableAlias, columns: &DFSchema, at: Span) -> R
     let many = if columns == 1 { "" } else { "s" };
     let error = semantic(format!("{operands} values are compared with a subquery of {columns} column{many}"));
     Err(inside(error.at(at).help("SELECT as many columns as there are values before IN")))
-}
-
-/// Takes the alias off again where the query below looks at the row outside: DataFusion finds what ties both in filters right above
-/// tables alone.
-pub(super) fn unwrap(plan: LogicalPlan) -> Result<LogicalPlan> {
-    Ok(plan
-        .transform_up_with_subqueries(|plan| {
-            Ok(match unwrapped(&plan)? {
-                Some(bare) => Transformed::yes(bare),
-                None => Transformed::no(plan),
-            })
-        })?
-        .data)
-}
-
-fn unwrapped(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
-    let LogicalPlan::Filter(filter) = plan else { return Ok(None) };
-    let LogicalPlan::SubqueryAlias(alias) = filter.input.as_ref() else { return Ok(None) };
-    let LogicalPlan::Projection(renamed) = alias.input.as_ref() else { return Ok(None) };
-    let LogicalPlan::Projection(query) = renamed.input.as_ref() else { return Ok(None) };
-    let is_outside = |plan: &LogicalPlan| Ok(plan.contains_outer_reference());
-    if alias.alias.table() != ALIAS || !query.input.exists(is_outside)? {
-        return Ok(None);
-    }
-    let below = |e: &datafusion_expr::Expr| -> Result<datafusion_expr::Expr> {
-        match e.clone().unalias() {
-            datafusion_expr::Expr::Column(column) => {
-                Ok(query.expr[query.schema.index_of_column(&column)?].clone().unalias())
-            }
-            other => Ok(other),
-        }
-    };
-    let predicate = filter.predicate.clone().transform(|e| match &e {
-        datafusion_expr::Expr::Column(column)
-            if column.relation.as_ref().is_some_and(|r| r.table() == ALIAS) =>
-        {
-            Ok(Transformed::yes(below(&renamed.expr[alias.schema.index_of_column(column)?])?))
-        }
-        _ => Ok(Transformed::no(e)),
-    });
-    let predicate = predicate?.data;
-    // One filter: of two, one above the other, DataFusion forgets what the lower asks for.
-    let bare = match query.input.as_ref() {
-        LogicalPlan::Filter(lower) => {
-            Filter::try_new(predicate.and(lower.predicate.clone()), lower.input.clone())?
-        }
-        _ => Filter::try_new(predicate, query.input.clone())?,
-    };
-    Ok(Some(LogicalPlan::Filter(bare)))
 }
