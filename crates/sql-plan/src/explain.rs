@@ -413,13 +413,16 @@ fn line(plan: &Plan, id: NodeId) -> String {
             input(0)[windows.0.1].name(),
             input(1)[windows.1.1].name()
         ),
-        Op::LookupJoin { kind, lookup, keys, residual, shuffle } => {
+        Op::LookupJoin { kind, lookup, keys, residual, shuffle, retry } => {
             let on = keys
                 .iter()
                 .map(|(l, r)| format!("{} = {}", lookup.schema.field(*r).name(), input(0)[*l].name()));
             let on = on.chain(residual.iter().map(pretty)).collect::<Vec<_>>().join(" AND ");
             let shuffle = if *shuffle { ", shuffle=[true]" } else { "" };
-            format!("{name}(table=[{}], joinType=[{kind:?}], lookup=[{on}]{shuffle})", lookup.table)
+            let retry = retry.map_or(String::new(), |retry| {
+                format!(", retry=[lookup_miss, FIXED_DELAY, {:?}, {}]", retry.delay, retry.attempts)
+            });
+            format!("{name}(table=[{}], joinType=[{kind:?}], lookup=[{on}]{shuffle}{retry})", lookup.table)
         }
         Op::Correlate { function, args, left } => {
             let kind = if *left { "Left" } else { "Inner" };

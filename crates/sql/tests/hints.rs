@@ -178,6 +178,18 @@ fn a_lookup_may_be_shuffled() {
 }
 
 #[test]
+fn a_lookup_may_be_made_again() {
+    let query = "SELECT /*+ LOOKUP('table' = 'd', 'retry-predicate' = 'lookup_miss', 'retry-strategy' = 'FIXED_DELAY',
+                 'fixed-delay' = '20 ms', 'max-attempts' = '3') */ now.k, d.name
+                 FROM now LEFT JOIN dim FOR SYSTEM_TIME AS OF now.pt AS d ON now.k = d.k";
+    let plan = explained(query);
+    assert!(plan.contains("lookup=[k = k], retry=[lookup_miss, FIXED_DELAY, 20ms, 3])"), "{plan}");
+    let (mut env, _) = session();
+    run(&mut env, "INSERT INTO dim VALUES (1, 'one'), (3, 'three')");
+    assert_eq!(run(&mut env, query), ["1 | one", "1 | one", "2 | <NULL>", "2 | <NULL>", "3 | three"]);
+}
+
+#[test]
 fn hints_of_batch_joins_change_no_rows() {
     for hint in
         ["BROADCAST(u)", "SHUFFLE_HASH('t', 'u')", "SHUFFLE_MERGE(t)", "NEST_LOOP(u)", "MULTI_JOIN(t, u)"]

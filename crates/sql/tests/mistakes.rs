@@ -114,6 +114,7 @@ const MISTAKES: &[&str] = &[
     "SELECT /*+ OPTIONS('a' = 'b') */ id FROM orders",
     "INSERT INTO plain /*+ OPTION('a' = 'b') */ SELECT id, name FROM orders",
     "SELECT /*+ LOOKUP('table' = 'p', 'async' = 'true') */ o.id FROM (SELECT id, PROCTIME() AS pt FROM orders) AS o JOIN plain FOR SYSTEM_TIME AS OF o.pt AS p ON o.id = p.id",
+    "SELECT /*+ LOOKUP('table' = 'p', 'retry-predicate' = 'lookup_miss', 'max-attempts' = '0') */ o.id FROM (SELECT id, PROCTIME() AS pt FROM orders) AS o JOIN plain FOR SYSTEM_TIME AS OF o.pt AS p ON o.id = p.id",
     "SELECT /*+ LOOKUP('table' = 'p', 'retry-predicate' = 'lookup_miss') */ o.id FROM (SELECT id, PROCTIME() AS pt FROM orders) AS o JOIN plain FOR SYSTEM_TIME AS OF o.pt AS p ON o.id = p.id",
     "SELECT /*+ LOOKUP('table' = 'p', 'shufle' = 'true') */ o.id FROM (SELECT id, PROCTIME() AS pt FROM orders) AS o JOIN plain FOR SYSTEM_TIME AS OF o.pt AS p ON o.id = p.id",
     "SELECT /*+ LOOKUP('table' = 'p', 'shuffle' = 'yes') */ o.id FROM (SELECT id, PROCTIME() AS pt FROM orders) AS o JOIN plain FOR SYSTEM_TIME AS OF o.pt AS p ON o.id = p.id",

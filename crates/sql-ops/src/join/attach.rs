@@ -53,12 +53,12 @@ impl Attach {
     }
 
     /// Goes on with the batch until the output asks to stop. `find` gives rows for about `rows` of its rows at a time, and for each the
-    /// row that it is for, in ascending order.
+    /// row that it is for, in ascending order; none where it is to be asked for the same rows again later.
     pub(super) fn run(
         &mut self,
         rows: usize,
         out: &mut Output<ChangeBatch>,
-        find: impl Fn(&RecordBatch) -> Result<(RecordBatch, Vec<u32>)>,
+        mut find: impl FnMut(&RecordBatch) -> Result<Option<(RecordBatch, Vec<u32>)>>,
     ) -> Result<Progress> {
         loop {
             if !self.beside.give(out)? {
@@ -72,8 +72,8 @@ impl Attach {
                 return Ok(Progress::More);
             }
             let left = piece(&self.batch, self.done, rows);
+            let Some((right, of)) = find(left.rows())? else { return Ok(Progress::Blocked) };
             self.done += left.len();
-            let (right, of) = find(left.rows())?;
             if of.len() != right.num_rows() {
                 return Err(Error::bug("rows were made for a batch that do not say what they were made of"));
             }

@@ -65,7 +65,7 @@ impl Operator for Correlate {
     fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         let attach = self.attach.as_mut().ok_or_else(|| Error::bug("the operator is not open"))?;
         let spec = &self.spec;
-        attach.run(ROWS_AT_A_TIME, out, |left| (spec.function)(&arguments(spec, left)?))
+        attach.run(ROWS_AT_A_TIME, out, |left| (spec.function)(&arguments(spec, left)?).map(Some))
     }
 }
 

@@ -1,5 +1,9 @@
 //! Joins rows with those that an outside table has for their keys at the time.
 
+mod retry;
+
+pub use retry::LookupRetry;
+
 use super::attach::{Attach, AttachSpec};
 use super::spec::{LookupCalc, LookupJoinSpec, LookupKey};
 use crate::calc::evaluate_filter;
@@ -10,7 +14,8 @@ use arrow::compute::{filter_record_batch, take_record_batch};
 use arrow::datatypes::{Field, Schema};
 use flugs_batch::ChangeBatch;
 use flugs_task::{OpenContext, Operator, Output, Progress};
-use flugs_types::{Error, Result};
+use flugs_types::{Clock, Error, Result, Timestamp};
+use retry::Waiting;
 use std::sync::Arc;
 
 /// Rows that are looked up at a time: what is found for them is held as a whole.
@@ -22,37 +27,52 @@ const ROWS_AT_A_TIME: usize = 1024;
 pub struct LookupJoin {
     spec: LookupJoinSpec,
     attach: Option<Attach>,
+    clock: Option<Arc<dyn Clock>>,
+    waiting: Option<Waiting>,
 }
 
 impl LookupJoin {
     /// A join with this source.
     pub fn new(spec: LookupJoinSpec) -> Self {
-        LookupJoin { spec, attach: None }
+        LookupJoin { spec, attach: None, clock: None, waiting: None }
     }
 }
 
-/// The rows for each row of `left`, which are named in ascending order.
-fn find(spec: &LookupJoinSpec, left: &RecordBatch) -> Result<(RecordBatch, Vec<u32>)> {
+/// Rows, and for each the row of the left that it is for, in ascending order.
+type Found = (RecordBatch, Vec<u32>);
+
+/// The rows for each row of `left`.
+fn find(spec: &LookupJoinSpec, left: &RecordBatch) -> Result<Found> {
+    calculated(spec, lookup(spec, left, &asked(spec, left)?)?)
+}
+
+/// The rows that are looked up: NULL equals nothing.
+fn asked(spec: &LookupJoinSpec, left: &RecordBatch) -> Result<Vec<u32>> {
     let keys = key_columns(spec, left)?;
-    // NULL equals nothing.
-    let asked: Option<Vec<u32>> = null_keys(keys.columns())
-        .map(|nulls| (0..left.num_rows() as u32).filter(|row| nulls.is_valid(*row as usize)).collect());
-    let keys = match &asked {
-        Some(asked) => take_record_batch(&keys, &UInt32Array::from(asked.clone())).map_err(misfit)?,
-        None => keys,
-    };
-    let (rows, mut of) = match keys.num_rows() {
-        0 => (RecordBatch::new_empty(spec.right.clone()), Vec::new()),
-        _ => spec.source.lookup(&keys)?,
-    };
-    if let Some(asked) = asked {
-        let place = |row: &u32| asked.get(*row as usize).copied();
-        of = of
-            .iter()
-            .map(place)
-            .collect::<Option<_>>()
-            .ok_or_else(|| Error::bug("a look-up gives rows for a key that was not asked for"))?;
+    let rows = 0..left.num_rows() as u32;
+    Ok(match null_keys(keys.columns()) {
+        Some(nulls) => rows.filter(|row| nulls.is_valid(*row as usize)).collect(),
+        None => rows.collect(),
+    })
+}
+
+/// What the table has for these rows of `left`.
+fn lookup(spec: &LookupJoinSpec, left: &RecordBatch, asked: &[u32]) -> Result<Found> {
+    let mut keys = key_columns(spec, left)?;
+    if asked.len() < keys.num_rows() {
+        keys = take_record_batch(&keys, &UInt32Array::from(asked.to_vec())).map_err(misfit)?;
     }
+    if asked.is_empty() {
+        return Ok((RecordBatch::new_empty(spec.right.clone()), Vec::new()));
+    }
+    let (rows, of) = spec.source.lookup(&keys)?;
+    let place = |row: &u32| asked.get(*row as usize).copied();
+    let of = of.iter().map(place).collect::<Option<_>>();
+    Ok((rows, of.ok_or_else(|| Error::bug("a look-up gives rows for a key that was not asked for"))?))
+}
+
+/// What is made of what was found.
+fn calculated(spec: &LookupJoinSpec, (rows, of): Found) -> Result<Found> {
     match &spec.calc {
         Some(calc) => compute(calc, rows, of),
         None => Ok((rows, of)),
@@ -101,7 +121,8 @@ impl Operator for LookupJoin {
     type In = ChangeBatch;
     type Out = ChangeBatch;
 
-    fn open(&mut self, _: &mut OpenContext<'_>) -> Result<()> {
+    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
+        self.clock = Some(context.clock.clone());
         let spec = &self.spec;
         let columns = spec.left.fields().len();
         let misses = |key: &LookupKey| matches!(key, LookupKey::Column(column) if *column >= columns);
@@ -128,8 +149,16 @@ impl Operator for LookupJoin {
 
     fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         let attach = self.attach.as_mut().ok_or_else(|| Error::bug("the operator is not open"))?;
-        let spec = &self.spec;
-        attach.run(ROWS_AT_A_TIME, out, |left| find(spec, left))
+        let (spec, waiting) = (&self.spec, &mut self.waiting);
+        let now = self.clock.as_ref().map_or(Timestamp::MIN, |clock| clock.now());
+        attach.run(ROWS_AT_A_TIME, out, |left| match &spec.retry {
+            Some(retry) => retry.find(spec, left, waiting, now),
+            None => find(spec, left).map(Some),
+        })
+    }
+
+    fn next_tick(&self) -> Option<Timestamp> {
+        self.waiting.as_ref().map(|waiting| waiting.until)
     }
 }
 

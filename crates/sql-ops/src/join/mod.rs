@@ -24,7 +24,7 @@ mod unnest;
 
 pub use correlate::Correlate;
 pub use interval::IntervalJoin;
-pub use lookup::LookupJoin;
+pub use lookup::{LookupJoin, LookupRetry};
 pub use regular::RegularJoin;
 pub use repeat::Repeat;
 pub use spec::{

@@ -1,5 +1,6 @@
 //! What joins are made from.
 
+use super::lookup::LookupRetry;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion_common::ScalarValue;
@@ -217,6 +218,8 @@ pub struct LookupJoinSpec {
     pub right: SchemaRef,
     /// The key.
     pub keys: Vec<LookupKey>,
+    /// Whether it is asked again where it gives none.
+    pub retry: Option<LookupRetry>,
     /// What is made of the rows that it gives.
     pub calc: Option<LookupCalc>,
     /// What must be true besides, over the columns of the left and those of `calc` (or the physical ones).

@@ -153,6 +153,9 @@ impl<O: Operator> Driver<O> {
     fn settle(&mut self) -> Result<()> {
         for _ in 0..STEPS_MAX {
             if self.flow != Flow::Ready {
+                if self.link.resume_at().is_some_and(|at| at > self.clock.now()) {
+                    return Ok(());
+                }
                 self.flow = self.link.resume()?;
                 continue;
             }

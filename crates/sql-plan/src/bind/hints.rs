@@ -3,12 +3,16 @@
 //! Tables of a query carry `OPTIONS` themselves. What `STATE_TTL` and `LOOKUP` say of a relation goes along with it as a
 //! [`HintedNode`], to the join or `GROUP BY` that reads it. A hint that nothing heeds is an error.
 
+mod retry;
+
 use crate::bind::nodes::{HintedNode, TemporalJoinNode};
 use crate::error::{PlanResult, semantic, unsupported};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_expr::{Expr, LogicalPlan};
+use flugs_sql_ops::join::LookupRetry;
 use flugs_sql_parser::{Hint, Hints, OptionEntry, Span, SqlError, SqlErrorKind};
 use flugs_table::{Options, nearest};
+use retry::RetrySaid;
 use sqlparser::ast::{self, SetExpr, TableFactor, TableWithJoins, Visit, Visitor};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -49,6 +53,8 @@ pub(crate) struct Said {
 pub(crate) struct LookupSaid {
     /// Whether rows are distributed by the key that is looked up.
     pub(crate) shuffle: bool,
+    /// Whether rows that are not found are looked up again.
+    pub(crate) retry: Option<LookupRetry>,
     pub(crate) at: Span,
 }
 
@@ -154,8 +160,9 @@ fn of_select(select: &ast::Select, hints: &Hints, said: &mut RelationHints) -> P
                 }
             }
             "LOOKUP" => {
-                let (table, at, shuffle) = lookup(hint)?;
-                said.entry(find(table, at, "LOOKUP")?).or_default().lookup = Some(LookupSaid { shuffle, at });
+                let (table, of_table) = lookup(hint)?;
+                let found = find(table, of_table.at, "LOOKUP")?;
+                said.entry(found).or_default().lookup = Some(of_table);
             }
             // How a join of bounded inputs is carried out: it gives the same rows.
             other if OF_SELECTS.contains(&other) => {
@@ -197,9 +204,9 @@ fn duration(entry: &OptionEntry) -> PlanResult<Duration> {
     }
 }
 
-/// The table of a `LOOKUP`, where it is named, and whether rows are shuffled.
-fn lookup(hint: &Hint) -> PlanResult<(&str, Span, bool)> {
-    let (mut table, mut shuffle) = (None, false);
+/// The table of a `LOOKUP`, and what is said of it.
+fn lookup(hint: &Hint) -> PlanResult<(&str, LookupSaid)> {
+    let (mut table, mut shuffle, mut retry) = (None, false, RetrySaid::default());
     for entry in &hint.options {
         let truth = || match entry.value.to_ascii_lowercase().as_str() {
             "true" => Ok(true),
@@ -210,34 +217,24 @@ fn lookup(hint: &Hint) -> PlanResult<(&str, Span, bool)> {
             ))
             .at(entry.value_span)),
         };
-        let refused = |why: &str, help: &str| {
-            Err(unsupported(format!("'{}' of the hint LOOKUP: {why}", entry.key))
-                .at(entry.key_span)
-                .help(help))
-        };
         match entry.key.as_str() {
             "table" => table = Some((entry.value.as_str(), entry.value_span)),
             "shuffle" => shuffle = truth()?,
             "async" if !truth()? => {}
             "async" | "output-mode" | "capacity" | "timeout" => {
-                return refused(
-                    "rows are looked up many at a time, in their order",
-                    "leave it out, or write 'async' = 'false'; 'shuffle' = 'true' sends equal keys to one subtask",
-                );
+                let why = "rows are looked up many at a time, in their order";
+                return Err(unsupported(format!("'{}' of the hint LOOKUP: {why}", entry.key))
+                    .at(entry.key_span)
+                    .help("leave it out, or write 'async' = 'false'; 'shuffle' = 'true' sends equal keys to one subtask"));
             }
-            "retry-predicate" | "retry-strategy" | "fixed-delay" | "max-attempts" => {
-                return refused(
-                    "a row that is not found is not looked up again",
-                    "leave it out; 'lookup.cache.ttl' of the table says when what it holds is read again",
-                );
-            }
+            "retry-predicate" | "retry-strategy" | "fixed-delay" | "max-attempts" => retry.take(entry)?,
             other => {
                 let error =
                     SqlError::new(SqlErrorKind::Name, format!("the hint LOOKUP has no option '{other}'"))
                         .at(entry.key_span);
                 return Err(match nearest(other, OF_LOOKUPS) {
                     Some(near) => error.help(format!("did you mean '{near}'?")),
-                    None => error.help("it has 'table', 'async' and 'shuffle'"),
+                    None => error.help("it has 'table', 'async', 'shuffle', and those of retries"),
                 });
             }
         }
@@ -245,7 +242,7 @@ fn lookup(hint: &Hint) -> PlanResult<(&str, Span, bool)> {
     let (table, at) = table.ok_or_else(|| {
         semantic("the hint LOOKUP names no table").at(hint.span).help("write LOOKUP('table' = 'name')")
     })?;
-    Ok((table, at, shuffle))
+    Ok((table, LookupSaid { shuffle, retry: retry.settled(hint.span)?, at }))
 }
 
 fn unknown(name: &str, span: Span) -> SqlError {

@@ -155,8 +155,8 @@ impl Converter<'_> {
         let lookup = LookupSpec { table: name, identity, source: Arc::from(source), schema };
         let keys = left_keys.into_iter().zip(keys).collect();
         let said = hint_of(&node.right).and_then(|said| said.lookup.as_ref());
-        let shuffle = said.is_some_and(|said| said.shuffle);
-        let op = Op::LookupJoin { kind, lookup, keys, residual: conjunction(conditions), shuffle };
+        let (shuffle, retry) = said.map_or((false, None), |said| (said.shuffle, said.retry));
+        let op = Op::LookupJoin { kind, lookup, keys, residual: conjunction(conditions), shuffle, retry };
         let joined = self.plan.add(op, vec![left], unique(fields));
         let output: Vec<usize> = (0..width).chain(visible.iter().flatten().map(|p| added + p)).collect();
         self.select(joined, &output).map(Some)

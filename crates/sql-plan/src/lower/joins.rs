@@ -186,7 +186,7 @@ impl Lowering<'_> {
         let left = self.input(node, 0).clone();
         let schema = node.schema();
         let factory: Arc<dyn NodeFactory> = match &node.op {
-            Op::LookupJoin { kind, lookup, keys, residual, .. } => {
+            Op::LookupJoin { kind, lookup, keys, residual, retry, .. } => {
                 let right: Vec<PlanField> =
                     lookup.schema.fields().iter().map(|f| PlanField::new(f.clone())).collect();
                 let both = concatenated(&left.fields, &right);
@@ -196,6 +196,7 @@ impl Lowering<'_> {
                     source: lookup.source.clone(),
                     right: lookup.schema.clone(),
                     keys: keys.iter().map(|(l, _)| LookupKey::Column(*l)).collect(),
+                    retry: *retry,
                     calc: None,
                     condition: self.condition(residual, &both)?,
                     output: (0..both.len()).collect(),

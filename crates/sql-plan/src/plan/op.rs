@@ -8,6 +8,7 @@ use crate::plan::{
 };
 use arrow::array::RecordBatch;
 use datafusion_expr::Expr;
+use flugs_sql_ops::join::LookupRetry;
 use flugs_sql_types::TimeKind;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -134,6 +135,8 @@ pub enum Op {
         residual: Option<Expr>,
         /// Whether rows with equal keys go to one subtask.
         shuffle: bool,
+        /// Whether rows that are not found are looked up again.
+        retry: Option<LookupRetry>,
     },
     /// Each row with what a table function makes of it.
     Correlate {
@@ -305,7 +308,7 @@ impl Op {
             Op::Scan(scan) => format!("{:?} {:?}", scan.late, scan.malformed),
             Op::Aggregate { ttl, .. } => format!("{ttl:?}"),
             Op::Join { ttl, .. } => format!("{ttl:?}"),
-            Op::LookupJoin { shuffle, .. } => shuffle.to_string(),
+            Op::LookupJoin { shuffle, retry, .. } => format!("{shuffle} {retry:?}"),
             _ => String::new(),
         }
     }

@@ -11,6 +11,8 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::Operator as Op;
 use datafusion_physical_expr::expressions::{binary, lit};
 use flugs_table::LookupSource;
+use std::sync::Mutex;
+use std::time::Duration;
 
 /// Rows `k, kind, v`, looked up by the first two.
 struct Rows(RecordBatch);
@@ -41,6 +43,7 @@ fn spec(join_type: JoinType) -> LookupJoinSpec {
         join_type,
         source: Arc::new(Rows(changes(&right, rows).into_rows())),
         keys: vec![LookupKey::Column(1), LookupKey::Constant(ScalarValue::Int64(Some(7)))],
+        retry: None,
         calc: None,
         condition: None,
         output: vec![0, 4],
@@ -109,4 +112,39 @@ fn a_source_that_answers_nonsense_is_a_bug() {
     let mut driver = crate::testing::Driver::new(LookupJoin::new(spec.clone())).unwrap();
     let error = driver.push(changes(&spec.left, "+I | 1 | 1\n+I | 1 | NULL")).unwrap_err();
     assert_eq!(error.kind(), flugs_types::ErrorKind::Bug);
+}
+
+#[test]
+fn rows_that_are_not_found_are_looked_up_again() {
+    /// Has the row of each key from the given look-up on.
+    struct Growing(Mutex<u32>);
+    impl LookupSource for Growing {
+        fn lookup(&self, keys: &RecordBatch) -> Result<(RecordBatch, Vec<u32>)> {
+            let mut asked = self.0.lock().unwrap();
+            *asked += 1;
+            let keys = keys.column(0).as_primitive::<Int64Type>();
+            let here = (0..keys.len() as u32).filter(|row| keys.value(*row as usize) <= i64::from(*asked));
+            let of: Vec<u32> = here.collect();
+            let column: ArrayRef =
+                Arc::new(of.iter().map(|row| keys.value(*row as usize)).collect::<Int64Array>());
+            let rows = RecordBatch::try_new(schema("k BIGINT, kind BIGINT, v BIGINT"), vec![column; 3]);
+            Ok((rows.unwrap(), of))
+        }
+    }
+    let spec = LookupJoinSpec {
+        source: Arc::new(Growing(Mutex::new(0))),
+        retry: Some(LookupRetry { delay: Duration::from_millis(10), attempts: 2 }),
+        ..spec(JoinType::Left)
+    };
+    let mut driver = crate::testing::Driver::new(LookupJoin::new(spec.clone())).unwrap();
+    driver.set_time(1000).unwrap();
+    driver
+        .push(changes(&spec.left, "+I | 1 | 3\n+I | 2 | 1\n+I | 3 | 9\n+I | 4 | NULL\n+I | 5 | 2"))
+        .unwrap();
+    assert_eq!((driver.take_text().as_str(), driver.next_tick()), ("", Some(Timestamp::from_millis(1010))));
+    driver.set_time(1010).unwrap();
+    assert_eq!(driver.take_text(), "");
+    driver.set_time(1020).unwrap();
+    let all = "+I | 1 | 3\n+I | 2 | 1\n+I | 3 | NULL\n+I | 4 | NULL\n+I | 5 | 2";
+    assert_eq!((driver.take_text().as_str(), driver.next_tick()), (all, None));
 }
