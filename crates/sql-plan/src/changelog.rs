@@ -5,7 +5,7 @@
 //! take is an error here, before anything runs.
 
 use crate::error::{PlanResult, semantic};
-use crate::plan::{Changes, CorrelateFn, JoinKind, NodeId, Op, Plan, PlanField, is_column};
+use crate::plan::{Changes, CorrelateFn, JoinKind, Node, NodeId, Op, Plan, PlanField, is_column};
 use flugs_table::ChangelogMode;
 
 impl Plan {
@@ -208,6 +208,11 @@ fn not_append(plan: &Plan, sink: NodeId, table: &str) -> flugs_sql_parser::SqlEr
     )
 }
 
+/// Whether a key of a join may be NULL on one side, where that equals nothing.
+fn may_be_null(side: &Node, at: usize, (left, right, null_safe): &(usize, usize, bool)) -> bool {
+    !null_safe && side.fields[if at == 0 { *left } else { *right }].field.is_nullable()
+}
+
 /// Whether an operator needs `-U` from one of its inputs.
 fn needs_before(plan: &Plan, id: NodeId, at: usize, own: bool) -> bool {
     let node = plan.node(id);
@@ -222,6 +227,12 @@ fn needs_before(plan: &Plan, id: NodeId, at: usize, own: bool) -> bool {
         Op::Correlate { function: CorrelateFn::Repeat, .. } => true,
         Op::Union | Op::AsyncCalc { .. } | Op::LookupJoin { .. } | Op::Correlate { .. } => own,
         Op::Normalize { .. } | Op::DropUpdateBefore | Op::Malformed => false,
+        // A row that has NULL in its key is not kept, since it meets none, and is given out beside NULLs all the same.
+        Op::Join { kind, keys, .. }
+            if kind.pads(at) && keys.iter().any(|key| may_be_null(input, at, key)) =>
+        {
+            true
+        }
         Op::Join { keys, .. } => {
             // A key that is less than the join's stays while a column of the join's changes: the old row is then elsewhere.
             let own_side: Vec<usize> = keys.iter().map(|(l, r, _)| if at == 0 { *l } else { *r }).collect();

@@ -79,6 +79,18 @@ pub enum JoinKind {
     NullAwareAnti,
 }
 
+impl JoinKind {
+    /// Whether rows of an input (0 is the left) come out that have no match.
+    pub(crate) fn pads(self, input: usize) -> bool {
+        match self {
+            JoinKind::Inner | JoinKind::Semi => false,
+            JoinKind::Left | JoinKind::Anti | JoinKind::NullAwareAnti => input == 0,
+            JoinKind::Right => input == 1,
+            JoinKind::Full => true,
+        }
+    }
+}
+
 /// Ranking functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RankFunction {
