@@ -1,5 +1,8 @@
 //! What the operators of batch mode have in common: they take all of their input, and then give.
 
+use super::spill::{Record, Sorter};
+use crate::outbox::BATCH_ROWS;
+use crate::rank::outgoing::Outgoing;
 use flugs_batch::{Batch, ChangeBatch};
 use flugs_state::SnapshotTable;
 use flugs_task::{OpenContext, Operator, Output, Progress};
@@ -119,6 +122,26 @@ impl<W: Work> Operator for Bounded<W> {
     fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
         self.work.tables()
     }
+}
+
+/// Hands on what `push` makes of a sorter's records, a step of it.
+pub(super) fn give_sorted(
+    sorter: &mut Sorter,
+    outgoing: &mut Outgoing,
+    out: &mut Output<ChangeBatch>,
+    mut push: impl FnMut(Record<'_>, &mut Outgoing) -> Result<()>,
+) -> Result<Progress> {
+    let (mut steps, mut more) = (0, true);
+    while outgoing.len() < BATCH_ROWS && steps < 4 * BATCH_ROWS {
+        let Some(record) = sorter.next()? else {
+            more = false;
+            break;
+        };
+        push(record, outgoing)?;
+        sorter.advance()?;
+        steps += 1;
+    }
+    Ok(progress(outgoing.send(out)? && !more))
 }
 
 /// An error where a row does not insert.

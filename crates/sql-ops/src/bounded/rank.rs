@@ -1,9 +1,8 @@
 //! The first rows of each partition, and the first or last row of each key.
 
-use super::operator::{Bounded, Work, inserts_only, not_open, progress};
+use super::operator::{Bounded, Work, give_sorted, inserts_only, not_open, progress};
 use super::spec::{BoundedDeduplicateSpec, BoundedRankSpec};
 use super::spill::{Kept, Ranking, Sorter, grouped, ungrouped};
-use crate::outbox::BATCH_ROWS;
 use crate::rank::columns::Encoded;
 use crate::rank::outgoing::Outgoing;
 use crate::rank::time::read_raw;
@@ -152,21 +151,14 @@ impl Work for RankWork {
 
     fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         let Opened { sorter, ranking, outgoing, .. } = self.opened.as_mut().ok_or_else(not_open)?;
-        let mut steps = 0;
-        let mut more = true;
-        while outgoing.len() < BATCH_ROWS && steps < 4 * BATCH_ROWS {
-            let Some(record) = sorter.next()? else {
-                more = false;
-                break;
-            };
+        let (kind, first) = (self.spec.kind, self.spec.rank_start);
+        give_sorted(sorter, outgoing, out, |record, outgoing| {
             let (group, row) = ungrouped(record)?;
-            let rank = ranking.next(group, record.key).of(self.spec.kind);
-            if rank >= self.spec.rank_start {
+            let rank = ranking.next(group, record.key).of(kind);
+            if rank >= first {
                 outgoing.push(RowKind::Insert, row, rank);
             }
-            sorter.advance()?;
-            steps += 1;
-        }
-        Ok(progress(outgoing.send(out)? && !more))
+            Ok(())
+        })
     }
 }

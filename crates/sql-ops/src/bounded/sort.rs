@@ -1,9 +1,8 @@
 //! `ORDER BY` of more rows than fit into memory.
 
-use super::operator::{Bounded, Work, inserts_only, not_open, progress};
+use super::operator::{Bounded, Work, give_sorted, inserts_only, not_open, progress};
 use super::spec::ExternalSortSpec;
 use super::spill::{Kept, Sorter, grouped, ungrouped};
-use crate::outbox::BATCH_ROWS;
 use crate::rank::columns::Encoded;
 use crate::rank::outgoing::Outgoing;
 use flugs_batch::{Batch, ChangeBatch};
@@ -77,22 +76,14 @@ impl Work for SortWork {
 
     fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
         let Opened { sorter, skip, outgoing, .. } = self.opened.as_mut().ok_or_else(not_open)?;
-        let mut steps = 0;
-        let mut more = true;
-        while outgoing.len() < BATCH_ROWS && steps < 4 * BATCH_ROWS {
-            let Some(record) = sorter.next()? else {
-                more = false;
-                break;
-            };
+        give_sorted(sorter, outgoing, out, |record, outgoing| {
             if *skip > 0 {
                 *skip -= 1;
             } else {
                 let (order, _) = ungrouped(record)?;
                 outgoing.push(RowKind::Insert, &record.key[order.len()..], 0);
             }
-            sorter.advance()?;
-            steps += 1;
-        }
-        Ok(progress(outgoing.send(out)? && !more))
+            Ok(())
+        })
     }
 }

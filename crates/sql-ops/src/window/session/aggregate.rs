@@ -3,20 +3,20 @@
 //! The sessions of a batch's rows are found row by row, the rows are then aggregated together. So while a batch is worked on, a
 //! session's state stands in [`States`], under the number of its group.
 
+use super::operator::{Sessions, Work};
 use super::sessions::Gather;
 use super::state::SessionState;
 use crate::aggregate::{AggState, AggregateCall, Aggregator, AggregatorOptions, States};
 use crate::row::RowBytes;
 use crate::window::OUTPUT_ROWS;
 use crate::window::clock::not_open;
-use crate::window::time::{WindowColumn, WindowTime, inserts_only};
+use crate::window::time::{WindowColumn, WindowTime};
 use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use flugs_batch::data::{DecodeError, Reader, Schema};
-use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
-use flugs_state::SnapshotTable;
-use flugs_task::{OpenContext, Operator, Output, Progress};
-use flugs_types::{Error, Result, Timestamp};
+use flugs_batch::{Batch, ChangeBatch, Data};
+use flugs_task::{OpenContext, Output, Progress};
+use flugs_types::{Error, Result};
 
 /// Aggregates rows by key and session: rows of a key that follow each other within the gap. Results come when a session is over, by
 /// its end and then by the bytes of the key.
@@ -58,7 +58,7 @@ impl SessionAggregateSpec {
 
 /// The state of a session.
 #[derive(Debug, Clone, Default)]
-struct Held {
+pub struct Held {
     state: AggState,
     /// While a batch is worked on: the group that has the state, and the one that rows are added to. They differ where sessions have
     /// become one: rows that follow come behind those of both.
@@ -142,26 +142,78 @@ impl Gather<Held> for Touched {
 }
 
 /// Carries out a [`SessionAggregateSpec`].
-///
-/// State: `sessions` and `reached`.
-pub struct SessionAggregate {
-    spec: SessionAggregateSpec,
-    opened: Option<Opened>,
-}
-
-struct Opened {
-    state: SessionState<Held>,
-    aggregator: Aggregator,
-}
+pub type SessionAggregate = Sessions<AggregateWork>;
 
 impl SessionAggregate {
     /// An operator that is not open yet.
     pub fn new(spec: SessionAggregateSpec) -> Self {
-        SessionAggregate { spec, opened: None }
+        Sessions::of(AggregateWork { spec, aggregator: None })
+    }
+}
+
+/// See [`SessionAggregate`].
+pub struct AggregateWork {
+    spec: SessionAggregateSpec,
+    aggregator: Option<Aggregator>,
+}
+
+impl Work for AggregateWork {
+    type Kept = Held;
+
+    const NAME: &'static str = "an aggregate of sessions";
+
+    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<SessionState<Held>> {
+        let spec = &self.spec;
+        self.aggregator = Some(spec.aggregator()?);
+        SessionState::open(
+            context,
+            &spec.input,
+            &spec.keys,
+            spec.gap_ms,
+            spec.time,
+            spec.zone.as_deref(),
+            spec.late_output,
+        )
     }
 
-    fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        let Opened { state, aggregator } = self.opened.as_mut().ok_or_else(not_open)?;
+    fn add(
+        &mut self,
+        state: &mut SessionState<Held>,
+        batch: &ChangeBatch,
+        out: &mut Output<ChangeBatch>,
+    ) -> Result<()> {
+        let aggregator = self.aggregator.as_ref().ok_or_else(not_open)?;
+        let mut touched = Touched {
+            states: aggregator.states(),
+            of_rows: Vec::with_capacity(batch.len()),
+            rows: Vec::new(),
+            merges: Vec::new(),
+            row: 0,
+        };
+        let late = state.add(batch, out, &mut touched)?;
+        let Touched { mut states, of_rows, rows, merges, .. } = touched;
+        if late.is_empty() {
+            aggregator.update(batch, &of_rows, &mut states)?;
+        } else {
+            let mut keep = vec![true; batch.len()];
+            late.iter().for_each(|row| keep[*row] = false);
+            aggregator.update(&batch.filter(&BooleanArray::from(keep))?, &of_rows, &mut states)?;
+        }
+        for (from, to) in merges {
+            let mut source = aggregator.states();
+            source.load(&mut states.take(from as usize));
+            aggregator.merge(&mut source, &[to], &mut states)?;
+        }
+        state.for_each_content(&rows, |held| {
+            if let Some((group, _)) = held.groups.take() {
+                states.store(group as usize, &mut held.state);
+            }
+        });
+        Ok(())
+    }
+
+    fn give(&mut self, state: &mut SessionState<Held>, out: &mut Output<ChangeBatch>) -> Result<Progress> {
+        let aggregator = self.aggregator.as_ref().ok_or_else(not_open)?;
         loop {
             let (mut keys, mut sessions, mut states) = (Vec::new(), Vec::new(), aggregator.states());
             while keys.len() < OUTPUT_ROWS
@@ -186,103 +238,5 @@ impl SessionAggregate {
                 return Ok(Progress::More);
             }
         }
-    }
-}
-
-impl Opened {
-    fn add(&mut self, batch: &ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<()> {
-        let mut touched = Touched {
-            states: self.aggregator.states(),
-            of_rows: Vec::with_capacity(batch.len()),
-            rows: Vec::new(),
-            merges: Vec::new(),
-            row: 0,
-        };
-        let late = self.state.add(batch, out, &mut touched)?;
-        let Touched { mut states, of_rows, rows, merges, .. } = touched;
-        if late.is_empty() {
-            self.aggregator.update(batch, &of_rows, &mut states)?;
-        } else {
-            let mut keep = vec![true; batch.len()];
-            late.iter().for_each(|row| keep[*row] = false);
-            self.aggregator.update(&batch.filter(&BooleanArray::from(keep))?, &of_rows, &mut states)?;
-        }
-        for (from, to) in merges {
-            let mut source = self.aggregator.states();
-            source.load(&mut states.take(from as usize));
-            self.aggregator.merge(&mut source, &[to], &mut states)?;
-        }
-        self.state.for_each_content(&rows, |held| {
-            if let Some((group, _)) = held.groups.take() {
-                states.store(group as usize, &mut held.state);
-            }
-        });
-        Ok(())
-    }
-}
-
-impl Operator for SessionAggregate {
-    type In = ChangeBatch;
-    type Out = ChangeBatch;
-
-    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
-        let spec = &self.spec;
-        let state = SessionState::open(
-            context,
-            &spec.input,
-            &spec.keys,
-            spec.gap_ms,
-            spec.time,
-            spec.zone.as_deref(),
-            spec.late_output,
-        )?;
-        self.opened = Some(Opened { state, aggregator: spec.aggregator()? });
-        Ok(())
-    }
-
-    fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        inserts_only(&batch, "an aggregate of sessions")?;
-        if !batch.is_empty() {
-            self.opened.as_mut().ok_or_else(not_open)?.add(&batch, out)?;
-        }
-        Ok(Progress::Done)
-    }
-
-    fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.give(out)
-    }
-
-    fn advance(&mut self, watermark: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        match self.opened.as_mut().ok_or_else(not_open)?.state.clock.advance(watermark) {
-            true => self.give(out),
-            false => Ok(Progress::Done),
-        }
-    }
-
-    fn next_tick(&self) -> Option<Timestamp> {
-        self.opened.as_ref()?.state.next_tick()
-    }
-
-    fn tick(&mut self, now: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        match self.opened.as_mut().ok_or_else(not_open)?.state.clock.tick(now) {
-            true => self.give(out),
-            false => Ok(Progress::Done),
-        }
-    }
-
-    fn barrier(&mut self, _: Barrier, _: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.opened.as_mut().ok_or_else(not_open)?.state.clock.barrier();
-        Ok(Progress::Done)
-    }
-
-    fn end(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        match self.opened.as_mut().ok_or_else(not_open)?.state.clock.end() {
-            true => self.give(out),
-            false => Ok(Progress::Done),
-        }
-    }
-
-    fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
-        self.opened.as_mut().map_or_else(Vec::new, |opened| opened.state.tables())
     }
 }

@@ -1,18 +1,18 @@
 //! The `SESSION` table function whose rows are used as they are.
 
+use super::operator::{Sessions, Work};
 use super::sessions::Gather;
 use super::state::SessionState;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
 use crate::window::OUTPUT_ROWS;
 use crate::window::clock::not_open;
 use crate::window::shape::Span;
-use crate::window::time::{WindowTime, inserts_only};
+use crate::window::time::WindowTime;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use flugs_batch::{Barrier, Batch, ChangeBatch};
-use flugs_state::SnapshotTable;
-use flugs_task::{OpenContext, Operator, Output, Progress};
-use flugs_types::{Error, Result, Timestamp};
+use flugs_batch::{Batch, ChangeBatch};
+use flugs_task::{OpenContext, Output, Progress};
+use flugs_types::{Error, Result};
 
 /// `SESSION` as a table: rows are kept until their session is over, then each comes with the bounds of its session. Sessions come
 /// by their ends and then by the bytes of their keys; the rows of a session as they came, but where a row made one session of
@@ -36,17 +36,23 @@ pub struct SessionAssignSpec {
 }
 
 /// Carries out a [`SessionAssignSpec`].
-pub struct SessionAssign {
-    spec: SessionAssignSpec,
-    opened: Option<Opened>,
-    /// The session whose rows are given, and how many were.
-    rest: Option<(Span, Vec<RowBytes>, usize)>,
+pub type SessionAssign = Sessions<AssignWork>;
+
+impl SessionAssign {
+    /// An operator that is not open yet.
+    pub fn new(spec: SessionAssignSpec) -> Self {
+        Sessions::of(AssignWork { spec, codec: None, encoded: EncodedRows::default(), rest: None })
+    }
 }
 
-struct Opened {
-    state: SessionState<Vec<RowBytes>>,
-    rows: RowCodec,
+/// See [`SessionAssign`].
+pub struct AssignWork {
+    spec: SessionAssignSpec,
+    /// Of whole rows.
+    codec: Option<RowCodec>,
     encoded: EncodedRows,
+    /// The session whose rows are given, and how many were.
+    rest: Option<(Span, Vec<RowBytes>, usize)>,
 }
 
 /// Keeps all rows, which are encoded here.
@@ -73,27 +79,48 @@ impl Gather<Vec<RowBytes>> for AllRows<'_> {
     }
 }
 
-impl SessionAssign {
-    /// An operator that is not open yet.
-    pub fn new(spec: SessionAssignSpec) -> Self {
-        SessionAssign { spec, opened: None, rest: None }
+impl Work for AssignWork {
+    type Kept = Vec<RowBytes>;
+
+    const NAME: &'static str = "a table of sessions";
+
+    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<SessionState<Vec<RowBytes>>> {
+        let spec = &self.spec;
+        let types: Vec<_> = spec.input.fields().iter().map(|field| field.data_type().clone()).collect();
+        self.codec = Some(RowCodec::new(&types)?);
+        SessionState::open(
+            context,
+            &spec.input,
+            &spec.keys,
+            spec.gap_ms,
+            spec.time,
+            spec.zone.as_deref(),
+            spec.late_output,
+        )
     }
 
-    fn add(&mut self, batch: &ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<()> {
-        let opened = self.opened.as_mut().ok_or_else(not_open)?;
-        opened.rows.encode_into(batch.rows().columns(), batch.len(), &mut opened.encoded)?;
-        opened.state.add(batch, out, &mut AllRows { encoded: &opened.encoded, row: 0 }).map(drop)
+    fn add(
+        &mut self,
+        state: &mut SessionState<Vec<RowBytes>>,
+        batch: &ChangeBatch,
+        out: &mut Output<ChangeBatch>,
+    ) -> Result<()> {
+        let codec = self.codec.as_ref().ok_or_else(not_open)?;
+        codec.encode_into(batch.rows().columns(), batch.len(), &mut self.encoded)?;
+        state.add(batch, out, &mut AllRows { encoded: &self.encoded, row: 0 }).map(drop)
     }
 
-    /// Gives the rows of sessions that are over.
-    fn give(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        let opened = self.opened.as_mut().ok_or_else(not_open)?;
+    fn give(
+        &mut self,
+        state: &mut SessionState<Vec<RowBytes>>,
+        out: &mut Output<ChangeBatch>,
+    ) -> Result<Progress> {
+        let codec = self.codec.as_ref().ok_or_else(not_open)?;
         loop {
             // Whole small sessions, or a part of a large one.
             let (mut rows, mut windows) = (Vec::new(), Vec::new());
             while rows.len() < OUTPUT_ROWS {
-                let rest =
-                    self.rest.take().or_else(|| opened.state.pop_over().map(|(_, s, rows)| (s, rows, 0)));
+                let rest = self.rest.take().or_else(|| state.pop_over().map(|(_, s, rows)| (s, rows, 0)));
                 let Some((session, mut of_session, given)) = rest else { break };
                 let to = of_session.len().min(given + OUTPUT_ROWS - rows.len());
                 rows.extend(of_session[given..to].iter_mut().map(std::mem::take));
@@ -103,85 +130,17 @@ impl SessionAssign {
                 }
             }
             if rows.is_empty() {
-                opened.state.caught_up();
+                state.caught_up();
                 return Ok(Progress::Done);
             }
-            let columns = opened.rows.decode(rows.iter().map(RowBytes::as_slice))?;
+            let columns = codec.decode(rows.iter().map(RowBytes::as_slice))?;
             let batch = RecordBatch::try_new(self.spec.input.clone(), columns)
                 .map_err(|e| Error::bug("stored rows are not those of the input").caused_by(e))?;
-            let batch =
-                opened.state.with_windows(&ChangeBatch::inserts(batch), &windows, &self.spec.output)?;
+            let batch = state.with_windows(&ChangeBatch::inserts(batch), &windows, &self.spec.output)?;
             let _ = out.push(batch)?;
             if !out.is_ready() {
                 return Ok(Progress::More);
             }
         }
-    }
-}
-
-impl Operator for SessionAssign {
-    type In = ChangeBatch;
-    type Out = ChangeBatch;
-
-    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
-        let spec = &self.spec;
-        let state = SessionState::open(
-            context,
-            &spec.input,
-            &spec.keys,
-            spec.gap_ms,
-            spec.time,
-            spec.zone.as_deref(),
-            spec.late_output,
-        )?;
-        let types: Vec<_> = spec.input.fields().iter().map(|field| field.data_type().clone()).collect();
-        self.opened = Some(Opened { state, rows: RowCodec::new(&types)?, encoded: EncodedRows::default() });
-        Ok(())
-    }
-
-    fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        inserts_only(&batch, "a table of sessions")?;
-        if !batch.is_empty() {
-            self.add(&batch, out)?;
-        }
-        Ok(Progress::Done)
-    }
-
-    fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.give(out)
-    }
-
-    fn advance(&mut self, watermark: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        match self.opened.as_mut().ok_or_else(not_open)?.state.clock.advance(watermark) {
-            true => self.give(out),
-            false => Ok(Progress::Done),
-        }
-    }
-
-    fn next_tick(&self) -> Option<Timestamp> {
-        self.opened.as_ref()?.state.next_tick()
-    }
-
-    fn tick(&mut self, now: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        match self.opened.as_mut().ok_or_else(not_open)?.state.clock.tick(now) {
-            true => self.give(out),
-            false => Ok(Progress::Done),
-        }
-    }
-
-    fn barrier(&mut self, _: Barrier, _: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.opened.as_mut().ok_or_else(not_open)?.state.clock.barrier();
-        Ok(Progress::Done)
-    }
-
-    fn end(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        match self.opened.as_mut().ok_or_else(not_open)?.state.clock.end() {
-            true => self.give(out),
-            false => Ok(Progress::Done),
-        }
-    }
-
-    fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {
-        self.opened.as_mut().map_or_else(Vec::new, |opened| opened.state.tables())
     }
 }

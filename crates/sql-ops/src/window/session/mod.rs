@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod assign;
+mod operator;
 mod sessions;
 mod state;
 

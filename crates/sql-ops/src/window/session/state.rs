@@ -20,7 +20,7 @@ const SPAN_MIN_MS: i64 = 10;
 
 /// Sessions with what `C` keeps of their rows. Sessions are spans of instants, and so not cut where clocks change; only their
 /// bounds are given as local times.
-pub(super) struct SessionState<C> {
+pub struct SessionState<C> {
     sessions: KeyedTable<RowBytes, KeySessions<C>>,
     ends: DueIndex<RowBytes>,
     pub(super) clock: WindowClock,
