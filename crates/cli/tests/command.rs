@@ -218,3 +218,38 @@ fn a_job_that_cannot_store_checkpoints_says_so_and_ends_as_it_is_told_to() {
     assert!(of_restart && lines[0].contains("Not a directory"), "{err}");
     assert!(lines.last().unwrap().starts_with("error: "), "{err}");
 }
+
+#[test]
+fn rows_that_could_not_be_used_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), "1,a\nx,b\n2,c\n").unwrap();
+    let tables = format!(
+        "SET 'pipeline.name' = 'j';
+         CREATE TABLE lines (id INT, s STRING) WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv', \
+           'malformed' = 'skip');
+         CREATE TABLE seconds (i INT, \
+           ts AS TIMESTAMPADD(SECOND, CASE WHEN i < 400 THEN 100 * i ELSE 0 END, TIMESTAMP '2024-01-01 00:00:00'), \
+           WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen', 'rows-per-second' = '1000', 'scan.parallelism' = '1', \
+           'fields.i.kind' = 'sequence', 'fields.i.start' = '1', 'fields.i.end' = '500');
+         CREATE VIEW minutes AS SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE seconds, \
+           DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end;",
+        folder.path().display()
+    );
+    let told = |statements: &str| {
+        let script = format!("{tables} {statements}");
+        let arguments =
+            ["sql", "--mode", "streaming", "--parallelism", "1", "--format", "json", "-e", &script];
+        let (code, out, err) = parts(&flugs(&arguments, ""));
+        assert_eq!(code, Some(0), "{err}");
+        (out, err)
+    };
+    let unread =
+        "warning: job 'j': 1 row could not be read (at operator 'default_catalog.default_database.lines')\n";
+    assert_eq!(told("SELECT COUNT(id) AS n FROM lines"), ("{\"n\":2}\n".to_owned(), unread.to_owned()));
+    let late = "warning: job 'j': 101 rows came too late (at operator 'WindowAggregate')\n";
+    assert_eq!(told("SELECT SUM(n) AS n FROM minutes"), ("{\"n\":399}\n".to_owned(), late.to_owned()));
+    let insert = "CREATE TABLE s (w TIMESTAMP(3), n BIGINT) WITH ('connector' = 'blackhole'); \
+                  INSERT INTO s SELECT window_start, n FROM minutes";
+    assert_eq!(told(insert), (String::new(), late.to_owned()));
+    assert_eq!(told("SELECT COUNT(*) AS n FROM seconds"), ("{\"n\":500}\n".to_owned(), String::new()));
+}

@@ -6,6 +6,7 @@
 mod builder;
 mod collect;
 mod ddl;
+mod dropped;
 mod environment;
 mod execute;
 mod failure;
@@ -18,6 +19,7 @@ mod row;
 mod stream;
 mod table;
 
+pub use dropped::{DropCause, Dropped};
 pub use environment::{SqlEnvironment, WarningListener};
 pub use flugs_cluster::{JobReport, JobStatus};
 pub use flugs_sql_plan::{PlanConfig, RuntimeMode};

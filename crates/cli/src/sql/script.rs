@@ -5,7 +5,7 @@ use super::output::Output;
 use super::watch::Watch;
 use super::{Ended, tell};
 use flugs_sql::parser::{Statement, split};
-use flugs_sql::{Polled, SqlEnvironment, TableResult};
+use flugs_sql::{Polled, SqlEnvironment, SqlJob, TableResult};
 use std::time::Duration;
 
 /// How late Ctrl-C may be seen.
@@ -38,7 +38,14 @@ pub fn run(
 }
 
 /// Writes a result to its end.
-pub fn show(mut result: TableResult, output: &mut Output, interrupt: &Interrupt) -> Result<(), Ended> {
+pub fn show(result: TableResult, output: &mut Output, interrupt: &Interrupt) -> Result<(), Ended> {
+    let job = result.job().cloned();
+    let shown = pass_on(result, output, interrupt);
+    job.iter().for_each(tell_dropped);
+    shown
+}
+
+fn pass_on(mut result: TableResult, output: &mut Output, interrupt: &Interrupt) -> Result<(), Ended> {
     output.begin(&result)?;
     loop {
         match result.next_batch_within(GLANCE) {
@@ -68,12 +75,14 @@ fn wait(results: &[TableResult], interrupt: &Interrupt) -> Result<(), Ended> {
     for (at, result) in results.iter().enumerate() {
         while let Some(job) = result.job() {
             if let Some(ended) = result.wait_within(GLANCE) {
+                tell_dropped(job);
                 ended?;
                 break;
             }
             if interrupt.take() {
                 job.handle.cancel();
                 job.handle.wait()?;
+                results[at..].iter().filter_map(TableResult::job).for_each(tell_dropped);
                 tell(&format!("job {} was stopped", job.id));
                 return Err(Ended::Interrupted);
             }
@@ -84,4 +93,9 @@ fn wait(results: &[TableResult], interrupt: &Interrupt) -> Result<(), Ended> {
         }
     }
     Ok(())
+}
+
+/// Tells which rows a job could not make use of: their results are missing.
+fn tell_dropped(job: &SqlJob) {
+    job.dropped().iter().for_each(|dropped| tell(&format!("warning: job '{}': {dropped}", job.name)));
 }

@@ -233,9 +233,7 @@ impl Bag {
         self.set_count(at, count - 1);
         if count == 1 {
             self.dead += next - at;
-            if self.dead > DEAD_MIN && self.dead as usize > self.bytes.len() / 2 {
-                self.compact();
-            }
+            self.compact_if_dead();
         }
     }
 
@@ -258,9 +256,7 @@ impl Bag {
         self.total -= count;
         self.dead += next - at;
         self.push(&row, hash, count, tracked, time)?;
-        if self.dead > DEAD_MIN && self.dead as usize > self.bytes.len() / 2 {
-            self.compact();
-        }
+        self.compact_if_dead();
         Ok(())
     }
 
@@ -298,7 +294,7 @@ impl Bag {
         self.entries -= entries;
         self.dead -= dead;
         self.index = None;
-        if self.layout.counted && self.entries > SCANNED_MAX {
+        if !self.compact_if_dead() && self.layout.counted && self.entries > SCANNED_MAX {
             self.reindex();
         }
     }
@@ -317,6 +313,15 @@ impl Bag {
             }
         }
         *self = left;
+    }
+
+    /// Leaves dead rows out where they are half of the buffer; whether they were.
+    fn compact_if_dead(&mut self) -> bool {
+        let many = self.dead > DEAD_MIN && self.dead as usize > self.bytes.len() / 2;
+        if many {
+            self.compact();
+        }
+        many
     }
 
     fn compact(&mut self) {

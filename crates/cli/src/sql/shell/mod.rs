@@ -12,7 +12,7 @@ use super::interrupt::Interrupt;
 use super::output::{Flowing, Output, table};
 use super::{Ended, script, shown, tell};
 use flugs_sql::parser::{Statement, split};
-use flugs_sql::{Polled, SqlEnvironment, TableResult};
+use flugs_sql::{Polled, SqlEnvironment, SqlJob, TableResult};
 use flugs_types::{Clock, SystemClock};
 use reedline::Signal;
 use std::io::{IsTerminal, Write};
@@ -116,7 +116,8 @@ fn show(
     }
     let mode =
         session.options().get("sql-client.execution.result-mode").unwrap_or("table").to_ascii_lowercase();
-    match (format, mode.as_str()) {
+    let job = result.job().cloned();
+    let shown = match (format, mode.as_str()) {
         (Some(format), _) => script::show(result, &mut Output::new(format), interrupt),
         (None, "tableau") => flow(result, interrupt),
         (None, mode) => {
@@ -126,7 +127,13 @@ fn show(
             let took = SystemClock.monotonic().saturating_sub(started);
             write(&format!("[INFO] {rows} rows, {:.3} s.\n", took.as_secs_f64()))
         }
+    };
+    // Formats tell it themselves.
+    if format.is_none() {
+        let dropped = job.iter().flat_map(SqlJob::dropped);
+        dropped.map(|dropped| write(&format!("[WARN] {dropped}\n"))).collect::<Result<(), _>>()?;
     }
+    shown
 }
 
 /// Shows changes below each other as they come, until there are no more or the user stops them.

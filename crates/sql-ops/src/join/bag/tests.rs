@@ -140,6 +140,22 @@ proptest! {
 }
 
 #[test]
+fn what_expires_leaves_no_dead_rows_behind() {
+    let mut bag = Bag::new(COUNTED);
+    let rows: Vec<Vec<u8>> = (0..4).map(|row| vec![row; if row == 1 { 300 } else { 200 }]).collect();
+    for (time, row) in (0..).zip(&rows) {
+        bag.push(row, bag_hash(row), 1, 0, time).unwrap();
+    }
+    bag.take_one(bag.find(&rows[1], bag_hash(&rows[1])).unwrap());
+    bag.touch(bag.find(&rows[2], bag_hash(&rows[2])).unwrap(), 9).unwrap();
+    // The row before the dead ones has stayed till now; of what is left they would be the greater part.
+    bag.take_one(bag.find(&rows[3], bag_hash(&rows[3])).unwrap());
+    bag.expire(0, |_| ());
+    assert_eq!(bag.iter().map(|entry| entry.row.to_vec()).collect::<Vec<_>>(), [rows[2].clone()]);
+    assert_eq!(bag.bytes.len(), 200 + COUNTED.header());
+}
+
+#[test]
 fn a_row_that_comes_and_goes_leaves_no_trail() {
     let layout = Layout { counted: true, ..Layout::default() };
     let mut bag = Bag::new(layout);
