@@ -119,6 +119,9 @@ impl Dialect for FlinkDialect {
         if expression::at_distinct(parser) {
             return Some(Ok(expression::DISTINCT_PRECEDENCE));
         }
+        if expression::at_units(parser) {
+            return Some(Ok(expression::UNITS_PRECEDENCE));
+        }
         let known = match &parser.peek_token_ref().token {
             Token::Word(word) => matches!(
                 word.keyword,

@@ -7,8 +7,9 @@ use crate::token::bare_word;
 use crate::{json, literal, types, words};
 use flugs_sql_types::SqlType;
 use sqlparser::ast::{
-    CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
-    ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, UnaryOperator,
+    BinaryOperator, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor,
+    UnaryOperator,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
@@ -91,6 +92,9 @@ pub(crate) fn infix(p: &mut Parser, left: &Expr) -> Option<Step<Expr>> {
         }
         return at_distinct(p).then(|| distinct(p, left.clone(), negated));
     }
+    if at_units(p) {
+        return Some(difference(p, left));
+    }
     let negated = at(p, "NOT");
     let behind = usize::from(negated);
     if !cursor::at_nth(p, behind, "BETWEEN") {
@@ -109,6 +113,34 @@ pub(crate) const DISTINCT_PRECEDENCE: u8 = 25;
 pub(crate) fn at_distinct(p: &Parser) -> bool {
     let behind = if cursor::at_nth(p, 1, "NOT") { 2 } else { 1 };
     at(p, "IS") && cursor::at_nth(p, behind, "DISTINCT") && cursor::at_nth(p, behind + 1, "FROM")
+}
+
+/// How the units behind a difference bind: tighter than all operators.
+pub(crate) const UNITS_PRECEDENCE: u8 = 99;
+
+/// At the units behind a difference, as in `(a - b) SECOND`.
+pub(crate) fn at_units(p: &Parser) -> bool {
+    // The units that are reserved words: others may be names of columns here.
+    const UNITS: [&str; 6] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"];
+    p.index() > 0 && p.get_current_token().token == Token::RParen && UNITS.iter().any(|unit| at(p, unit))
+}
+
+/// `(a - b) unit [TO unit]`.
+fn difference(p: &mut Parser, left: &Expr) -> Step<Expr> {
+    let span = here(p);
+    let of_months = literal::units_of_difference(p)?;
+    let units = span.union(&p.get_current_token().span);
+    let Expr::Nested(inner) = left else { return Err(no_difference(span)) };
+    let Expr::BinaryOp { left, op: BinaryOperator::Minus, right } = inner.as_ref() else {
+        return Err(no_difference(span));
+    };
+    let unit = text(if of_months { "MONTH" } else { "SECOND" }, units);
+    Ok(call("interval_between", units, vec![unit, right.as_ref().clone(), left.as_ref().clone()]))
+}
+
+fn no_difference(unit: Span) -> ParserError {
+    let help = "write (later - earlier) DAY TO SECOND; as a name, a unit stands in back-quotes";
+    fail("the unit of an interval stands behind the difference of two datetimes", unit, help)
 }
 
 /// `IS [NOT] DISTINCT FROM right`: `sqlparser` would take all that follows for the right side, `AND` and `OR` with it.
@@ -172,19 +204,22 @@ fn close(p: &mut Parser) -> Step<()> {
     p.expect_token(&Token::RParen).map(|_| ())
 }
 
-/// A type of Flink as the data type of a cast.
-pub(crate) fn data_type(sql_type: &SqlType) -> DataType {
+/// A type of Flink as the data type of a cast, which [`crate::cast_type`] reads, with the unit of an interval that has one.
+pub fn data_type(sql_type: &SqlType, unit: Option<&str>) -> DataType {
     let name = ObjectName(vec![ObjectNamePart::Identifier(Ident::new(TYPE_NAME))]);
-    DataType::Custom(name, vec![sql_type.to_string()])
+    DataType::Custom(name, std::iter::once(sql_type.to_string()).chain(unit.map(str::to_owned)).collect())
 }
 
 fn cast(p: &mut Parser, kind: CastKind) -> Step<Expr> {
     open(p)?;
     let expr = p.parse_expr()?;
     expect(p, &["AS"])?;
-    let sql_type = types::parse(p)?;
+    let ends = p.peek_nth_token_ref(2).token == Token::RParen;
+    let unit = (at(p, "INTERVAL") && ends).then(|| bare_word(&p.peek_nth_token_ref(1).token)).flatten();
+    let unit = unit.map(str::to_ascii_uppercase);
+    let data_type = data_type(&types::parse(p)?, unit.as_deref());
     close(p)?;
-    Ok(Expr::Cast { kind, expr: Box::new(expr), data_type: data_type(&sql_type), array: false, format: None })
+    Ok(Expr::Cast { kind, expr: Box::new(expr), data_type, array: false, format: None })
 }
 
 /// `YEAR`, `MONTHS` ...: in upper case and singular.

@@ -43,10 +43,11 @@ pub use ast::{
     Update,
 };
 pub use diagnostic::{SqlError, SqlErrorKind};
+pub use expression::data_type as cast_data_type;
 pub use limits::{MAX_CHAIN, MAX_NESTING};
 pub use literal::interval_of;
 pub use script::{Parsed, Piece, is_complete, parse_script, parse_statement, split};
 pub use sqlparser::ast::Ident;
 pub use sqlparser::tokenizer::{Location, Span};
-pub use types::{cast_type, parse_type};
+pub use types::{cast_type, cast_unit, parse_type};
 pub use window::{TableArgument, WindowKind, WindowTvf};

@@ -61,11 +61,7 @@ pub(crate) fn interval(p: &mut Parser) -> Step<Expr> {
             "write the unit behind it: INTERVAL '1' DAY",
         ));
     }
-    let from = ranked_unit(p)?;
-    let to = match accept(p, &["TO"]) {
-        true => Some(ranked_unit(p)?),
-        false => None,
-    };
+    let (from, to) = units(p)?;
     let whole = start.union(&p.get_current_token().span);
     let length =
         length(digits, from, to).map_err(|message| fail(message, value.span, expected_form(from, to)))?;
@@ -81,6 +77,39 @@ pub(crate) fn interval(p: &mut Parser) -> Step<Expr> {
         last_field: None,
         fractional_seconds_precision: None,
     }))
+}
+
+/// `unit [TO unit]`.
+fn units(p: &mut Parser) -> Step<(&'static str, Option<&'static str>)> {
+    let from = ranked_unit(p)?;
+    let to = match accept(p, &["TO"]) {
+        true => Some(ranked_unit(p)?),
+        false => None,
+    };
+    Ok((from, to))
+}
+
+/// The units behind a difference, as in `(a - b) DAY TO SECOND`: whether they make an interval of months.
+pub(crate) fn units_of_difference(p: &mut Parser) -> Step<bool> {
+    let start = here(p);
+    let (from, to) = units(p)?;
+    let of_months = |unit| matches!(unit, "YEAR" | "QUARTER" | "MONTH");
+    match to {
+        Some(to) if !is_range(from, to) => {
+            let span = start.union(&p.get_current_token().span);
+            let help = "write YEAR TO MONTH, or DAY TO SECOND";
+            Err(fail(format!("there is no interval {from} TO {to}"), span, help))
+        }
+        _ => Ok(of_months(from)),
+    }
+}
+
+/// The units of `DAY TO SECOND` and its like, in their order.
+const OF_DAYS: [&str; 4] = ["DAY", "HOUR", "MINUTE", "SECOND"];
+
+fn is_range(from: &str, to: &str) -> bool {
+    let rank = |unit: &str| OF_DAYS.iter().position(|u| *u == unit);
+    (from, to) == ("YEAR", "MONTH") || rank(from).zip(rank(to)).is_some_and(|(from, to)| from < to)
 }
 
 /// A unit of an interval, with its precision behind it, which is not held against the value.
@@ -161,14 +190,10 @@ fn length(digits: &str, from: &str, to: Option<&str>) -> Result<Interval, String
         let years = whole(years).ok_or_else(wrong)?.checked_mul(12);
         return years.and_then(|y| y.checked_add(months)).map(Interval::Months).ok_or_else(too_long);
     }
-    let order = ["DAY", "HOUR", "MINUTE", "SECOND"];
-    let rank = |unit: &str| order.iter().position(|u| *u == unit);
-    let (Some(first), Some(last)) = (rank(from), rank(to)) else {
+    let rank = |unit: &str| OF_DAYS.iter().position(|u| *u == unit);
+    let (Some(first), Some(last), true) = (rank(from), rank(to), is_range(from, to)) else {
         return Err(format!("there is no interval {from} TO {to}"));
     };
-    if first >= last {
-        return Err(format!("there is no interval {from} TO {to}"));
-    }
     let (digits_only, fraction) = match to {
         "SECOND" => seconds(digits).ok_or_else(wrong)?,
         _ => (digits, 0),
@@ -234,7 +259,7 @@ pub(crate) fn datetime(p: &mut Parser, word: &str) -> Step<Expr> {
     Ok(Expr::Cast {
         kind: CastKind::Cast,
         expr,
-        data_type: data_type(&kind.nullable()),
+        data_type: data_type(&kind.nullable(), None),
         array: false,
         format: None,
     })

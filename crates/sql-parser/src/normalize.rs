@@ -14,7 +14,8 @@
 //! | `DATE 'x'`, `TIME 'x'`, `TIMESTAMP 'x'` | `CAST('x' AS DATE)`, `TIME(n)`, `TIMESTAMP(n)`, n being the digits behind the second; the text was checked |
 //! | `INTERVAL '1-2' YEAR TO MONTH` and its like | `Expr::Interval` of the string `'14'` and the field `Month` |
 //! | `INTERVAL '1 02:00:00.5' DAY TO SECOND` and its like | `Expr::Interval` of the string of milliseconds and the field `Millisecond`; [`crate::interval_of`] reads both |
-//! | `CAST(x AS t)`, `TRY_CAST(x AS t)` | `Expr::Cast` with a `DataType::Custom` that [`crate::cast_type`] turns into a `SqlType` |
+//! | `(a - b) DAY TO SECOND`, `(a - b) YEAR TO MONTH` and their likes | `interval_between('SECOND', b, a)`, `interval_between('MONTH', b, a)` |
+//! | `CAST(x AS t)`, `TRY_CAST(x AS t)` | `Expr::Cast` with a `DataType::Custom` that [`crate::cast_type`] turns into a `SqlType`; of `INTERVAL unit` [`crate::cast_unit`] has the unit |
 //! | `ARRAY[a, b]`, `MAP[k, v]`, `ROW(a, b)`, `(a, b)` | `array(a, b)`, `map(k, v)`, `row(a, b)`, `row(a, b)` (also on the left of `IN`) |
 //! | `a[i]`, `m['k']`, `t.c[1].f` | `item(a, i)`, `item(m, 'k')`, `get_field(item(t.c, 1), 'f')` |
 //! | `f(x).a`, `(r).a` | `get_field(f(x), 'a')` |

@@ -50,11 +50,17 @@ const ELSEWHERE: &[(&str, &str)] = &[
 pub fn cast_type(data_type: &DataType) -> Option<SqlType> {
     let DataType::Custom(name, modifiers) = data_type else { return None };
     match (name.0.as_slice(), modifiers.as_slice()) {
-        ([part], [text]) if part.as_ident().is_some_and(|ident| ident.value == TYPE_NAME) => {
+        ([part], [text, ..]) if part.as_ident().is_some_and(|ident| ident.value == TYPE_NAME) => {
             parse_type(text).ok()
         }
         _ => None,
     }
+}
+
+/// The unit of a cast to `INTERVAL unit`, in upper case; none for other types.
+pub fn cast_unit(data_type: &DataType) -> Option<&str> {
+    let DataType::Custom(_, modifiers) = data_type else { return None };
+    cast_type(data_type).and_then(|_| modifiers.get(1)).map(String::as_str)
 }
 
 /// Reads a type, as [`SqlType`] displays it or as it stands in a statement. Errors carry spans in `text`.

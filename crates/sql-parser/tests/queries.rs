@@ -2,7 +2,7 @@
 
 use flugs_sql_parser::parse_statement;
 use flugs_sql_parser::{
-    Hint, HintTarget, Interval, Query, Statement, TableArgument, WindowKind, WindowTvf, cast_type,
+    Hint, HintTarget, Interval, Query, Statement, TableArgument, WindowKind, WindowTvf, cast_type, cast_unit,
     interval_of,
 };
 use sqlparser::ast::{BinaryOperator, Expr, SelectItem, SetExpr, TableFactor, TableVersion};
@@ -80,6 +80,16 @@ fn intervals() {
 }
 
 #[test]
+fn differences_with_units() {
+    shape(
+        "(a - b) DAY TO SECOND(3), (a - b) month",
+        "interval_between('SECOND', b, a), interval_between('MONTH', b, a)",
+    );
+    shape("a + (a - b) SECOND * 2 > c", "a + interval_between('SECOND', b, a) * 2 > c");
+    shape("(a - b) `SECOND`, f(a) `YEAR`", "(a - b) AS `SECOND`, f(a) AS `YEAR`");
+}
+
+#[test]
 fn casts_carry_flinks_types() {
     for (text, shown) in [
         ("CAST(a AS ROW<x INT, y ARRAY<STRING>>)", "ROW<`x` INT, `y` ARRAY<STRING>>"),
@@ -88,6 +98,15 @@ fn casts_carry_flinks_types() {
     ] {
         let Expr::Cast { data_type, .. } = expression(text) else { panic!("{text}") };
         assert_eq!(cast_type(&data_type).unwrap().to_string(), shown);
+        assert_eq!(cast_unit(&data_type), None);
+    }
+    for (text, unit) in [
+        ("CAST(a AS INTERVAL day)", Some("DAY")),
+        ("CAST(a AS INTERVAL YEAR TO MONTH)", None),
+        ("CAST(a AS INTERVAL DAY(3))", None),
+    ] {
+        let Expr::Cast { data_type, .. } = expression(text) else { panic!("{text}") };
+        assert_eq!(cast_unit(&data_type), unit, "{text}");
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn per_second(unit: TimeUnit) -> i64 {
 }
 
 /// The length of an interval of days to seconds.
-pub(super) fn milliseconds(interval: IntervalMonthDayNano) -> i64 {
+pub(crate) fn milliseconds(interval: IntervalMonthDayNano) -> i64 {
     i64::from(interval.days) * DAY_MS + interval.nanoseconds / 1_000_000
 }
 
@@ -154,7 +154,7 @@ pub(super) fn convert_interval(array: &ArrayRef, to: &LogicalType) -> Result<Arr
             Arc::new(array)
         }
         LogicalType::IntervalDaySecond => {
-            let array: PrimitiveArray<IntervalMonthDayNanoType> = amounts.unary(of_milliseconds);
+            let array: PrimitiveArray<IntervalMonthDayNanoType> = amounts.unary(interval_of_milliseconds);
             Arc::new(array)
         }
         LogicalType::TinyInt => Arc::new(amounts.unary::<_, arrow::datatypes::Int8Type>(|v| v as i8)),
@@ -165,7 +165,8 @@ pub(super) fn convert_interval(array: &ArrayRef, to: &LogicalType) -> Result<Arr
     })
 }
 
-fn of_milliseconds(millis: i64) -> IntervalMonthDayNano {
+/// As whole days and the rest.
+pub(crate) fn interval_of_milliseconds(millis: i64) -> IntervalMonthDayNano {
     let days = (millis / DAY_MS).clamp(i64::from(i32::MIN), i64::from(i32::MAX));
     IntervalMonthDayNano::new(0, days as i32, millis % DAY_MS * 1_000_000)
 }
@@ -186,7 +187,7 @@ pub(super) fn parse(conversion: &Conversion, texts: &StringViewArray, to: &Logic
             conversion.parse_each::<IntervalYearMonthType>(texts, to, parse_months)
         }
         LogicalType::IntervalDaySecond => conversion.parse_each::<IntervalMonthDayNanoType>(texts, to, |t| {
-            parse_milliseconds(t).map(of_milliseconds)
+            parse_milliseconds(t).map(interval_of_milliseconds)
         }),
         other => Err(data_error(format!("a text cannot become {other}"))),
     }

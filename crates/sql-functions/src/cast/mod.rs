@@ -25,6 +25,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use datetime::{interval_of_milliseconds, milliseconds};
 pub(crate) use decimal_text::{parse_decimal, write_decimal};
 pub(crate) use double_text::{parse_double, write_double};
 pub(crate) use numbers::rescale;

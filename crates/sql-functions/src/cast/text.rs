@@ -99,8 +99,8 @@ impl Cells {
                     zone,
                 }
             }
-            IntervalYearMonth => Cells::Months(array.as_primitive().clone()),
-            IntervalDaySecond => Cells::Milliseconds(array.as_primitive().clone()),
+            IntervalYearMonth => Cells::Months(widened(&kind.to_arrow())?.as_primitive().clone()),
+            IntervalDaySecond => Cells::Milliseconds(widened(&kind.to_arrow())?.as_primitive().clone()),
             Array(element) => {
                 let list = array.as_list::<i32>();
                 Cells::Array(list.offsets().clone(), Nested::new(list.values(), &element.kind, zone, bytes)?)

@@ -82,7 +82,7 @@ fn moving(name: &'static str, usage: &'static str, text: &'static str, sign: i64
     })
 }
 
-fn common_datetime(name: &str, left: &DataType, right: &DataType) -> Result<DataType> {
+pub(super) fn common_datetime(name: &str, left: &DataType, right: &DataType) -> Result<DataType> {
     common_type(left, right).ok_or_else(|| {
         let (left, right) = (type_name(left), type_name(right));
         planning_error(format!(
@@ -247,7 +247,7 @@ fn timestamp_diff(call: &Call<'_>) -> Result<ArrayRef> {
 
 /// Whole months from `a` to `b`: a month is over when the same day and time of day are there, or the last of the month where it
 /// is too short.
-fn months_between(a: i64, b: i64, per_day: i64) -> i64 {
+pub(super) fn months_between(a: i64, b: i64, per_day: i64) -> i64 {
     if a > b {
         return -months_between(b, a, per_day);
     }

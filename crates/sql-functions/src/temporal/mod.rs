@@ -9,6 +9,8 @@
 //! | `(a, b) OVERLAPS (c, d)` | `overlaps(a, b, c, d)` |
 //! | `TIMESTAMPADD(unit, n, x)`, `TIMESTAMPDIFF(unit, a, b)` | `timestampadd('unit', n, x)`, `timestampdiff('unit', a, b)` |
 //! | `x + i`, `x - i` of a datetime and an interval | `datetime_add(x, i)`, `datetime_sub(x, i)` |
+//! | `i + j`, `i - j`, `i * n` of intervals and a number | `interval_add(i, j)`, `interval_sub(i, j)`, `interval_times(i, n)` |
+//! | `(a - b) DAY TO SECOND`, `(a - b) MONTH` ... | `interval_between('SECOND', b, a)`, `interval_between('MONTH', b, a)` |
 //! | `CURRENT_DATE`, `LOCALTIME` ... without parentheses | `current_date()`, `localtime()` ... |
 //!
 //! What depends on a zone uses the session's, which is `execution.time_zone` of the options. The clock is passed in. Unlike
@@ -18,6 +20,7 @@ mod arithmetic;
 mod civil;
 mod current;
 mod extract;
+mod interval;
 mod literal;
 mod pattern;
 mod repeated;
@@ -33,6 +36,7 @@ mod tests;
 pub use arithmetic::datetime_binary;
 pub(crate) use civil::{date_of, days_of, month_days};
 pub use current::{WatermarkCell, current_value, current_watermark};
+pub use interval::interval_binary;
 pub use literal::{DateTime, parse_date, parse_time, parse_timestamp};
 pub use session::depends_on_zone;
 pub(crate) use zone::Offsets;
@@ -55,6 +59,7 @@ pub(crate) fn register(registry: &mut FunctionRegistry, clock: &Arc<dyn Clock>) 
     extract::register(registry);
     round::register(registry);
     arithmetic::register(registry);
+    interval::register(registry);
     text::register(registry, clock);
 }
 

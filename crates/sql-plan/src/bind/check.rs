@@ -136,6 +136,17 @@ fn of_window(call: &WindowFunction, schema: &DFSchema) -> Result<Option<SqlError
         }
         WindowFrameBound::CurrentRow => false,
     };
+    // The text of an interval, until types are coerced.
+    let is_of_months = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(ScalarValue::Utf8(Some(text)))
+        | WindowFrameBound::Following(ScalarValue::Utf8(Some(text))) => text.ends_with("MONTH"),
+        _ => false,
+    };
+    if is_of_months(&frame.start_bound) || is_of_months(&frame.end_bound) {
+        let error =
+            SqlError::new(SqlErrorKind::Type, "a frame's INTERVAL is one of days to seconds, not of months");
+        return Ok(Some(error.help("write INTERVAL '30' DAY")));
+    }
     let numbers = is_number(&frame.start_bound) || is_number(&frame.end_bound);
     Ok((frame.units == WindowFrameUnits::Range && by_time && numbers).then(|| {
         SqlError::new(SqlErrorKind::Type, "RANGE over a time takes intervals, not numbers")

@@ -3,6 +3,7 @@
 //! DataFusion computes with DECIMAL where a DOUBLE meets one, and takes lengths and precisions of the first of several rows. So
 //! both are settled here, as casts, before DataFusion looks for common types of its own: it finds none left to be settled.
 
+use crate::bind::intervals;
 use crate::bind::typing::{explicit_cast, external};
 use arrow::datatypes::DataType;
 use datafusion_common::tree_node::Transformed;
@@ -61,6 +62,7 @@ fn is_exact(data_type: &DataType) -> bool {
 fn approximate<'e>(exprs: impl IntoIterator<Item = &'e mut Expr>, schema: &DFSchema) -> Result<bool> {
     let exprs: Vec<&mut Expr> = exprs.into_iter().collect();
     let types = exprs.iter().map(|e| e.get_type(schema)).collect::<Result<Vec<_>>>()?;
+    intervals::of_one_kind(&types)?;
     if !types.iter().any(is_approximate) || !types.iter().any(is_exact) {
         return Ok(false);
     }
@@ -139,13 +141,17 @@ fn of_rows(left: &LogicalType, right: &LogicalType) -> Option<LogicalType> {
 }
 
 /// The type of each column of relations below each other, given the types of each of them.
-fn columns(rows: &[Vec<SqlType>]) -> Vec<Option<SqlType>> {
+fn columns(rows: &[Vec<SqlType>]) -> Result<Vec<Option<SqlType>>> {
     let width = rows.iter().map(Vec::len).min().unwrap_or(0);
     let column = |at: usize| {
         let mut kinds = rows.iter().map(|row| &row[at].kind);
-        let first = kinds.next()?.clone();
-        let kind = kinds.try_fold(first, |common, kind| of_rows(&common, kind))?;
-        Some(SqlType { kind, nullable: rows.iter().any(|row| row[at].nullable) })
+        let first = kinds.next().cloned();
+        let common = first.and_then(|first| kinds.try_fold(first, |common, kind| of_rows(&common, kind)));
+        let Some(kind) = common else {
+            intervals::of_one_kind(&rows.iter().map(|row| row[at].kind.to_arrow()).collect::<Vec<_>>())?;
+            return Ok(None);
+        };
+        Ok(Some(SqlType { kind, nullable: rows.iter().any(|row| row[at].nullable) }))
     };
     (0..width).map(column).collect()
 }
@@ -166,7 +172,7 @@ pub(super) fn values(rows: Vec<Vec<Expr>>) -> Result<Vec<Vec<Expr>>> {
     let empty = DFSchema::empty();
     let of = |e: &Expr| from_field(&e.to_field(&empty)?.1).map_err(external);
     let types = rows.iter().map(|row| row.iter().map(of).collect()).collect::<Result<Vec<Vec<_>>>>()?;
-    let common = columns(&types);
+    let common = columns(&types)?;
     let row = |(row, types): (Vec<Expr>, Vec<SqlType>)| {
         let cells = row.into_iter().zip(types).enumerate();
         cells
@@ -183,7 +189,7 @@ pub(super) fn union(union: Union) -> Result<LogicalPlan> {
         fields.map(|f| from_field(f).map_err(external)).collect::<Result<Vec<_>>>()
     };
     let types = union.inputs.iter().map(of).collect::<Result<Vec<_>>>()?;
-    let common = columns(&types);
+    let common = columns(&types)?;
     let input = |(plan, types): (&Arc<LogicalPlan>, &Vec<SqlType>)| -> Result<Arc<LogicalPlan>> {
         let is_kept = |(from, to): (&SqlType, &Option<SqlType>)| {
             to.as_ref().is_none_or(|to| to.kind == from.kind || from.kind == LogicalType::Null)

@@ -2,13 +2,13 @@
 
 use crate::bind::{Binder, inside, relation::FlinkRelations, syntax::FlinkSyntax};
 use crate::catalog::CatalogFunction;
-use arrow::datatypes::{DataType, FieldRef, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, SchemaRef};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, Result, TableReference};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use flugs_sql_functions::FunctionKind;
-use flugs_sql_parser::{SqlError, cast_type};
+use flugs_sql_parser::{SqlError, cast_type, cast_unit};
 use flugs_sql_types::to_field;
 use std::sync::Arc;
 
@@ -63,13 +63,22 @@ impl<'b> Context<'b> {
     }
 }
 
+/// The key of a cast's field under which the unit of `INTERVAL unit` stands.
+pub(super) const UNIT_KEY: &str = "flugs.unit";
+
 /// The types that the parser has read.
 #[derive(Debug)]
 struct FlinkTypes;
 
 impl TypePlanner for FlinkTypes {
     fn plan_type_field(&self, data_type: &sqlparser::ast::DataType) -> Result<Option<FieldRef>> {
-        Ok(cast_type(data_type).map(|t| Arc::new(to_field("cast", &t))))
+        let unit = |mut field: Field| {
+            if let Some(unit) = cast_unit(data_type) {
+                field.metadata_mut().insert(UNIT_KEY.to_owned(), unit.to_owned());
+            }
+            Arc::new(field)
+        };
+        Ok(cast_type(data_type).map(|t| unit(to_field("cast", &t))))
     }
 }
 

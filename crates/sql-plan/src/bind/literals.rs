@@ -1,17 +1,20 @@
 //! Number literals in Flink's types, before binding: DataFusion takes integers for `BIGINT`, and chooses functions and types by that.
 //!
-//! Those with an exponent are `DOUBLE`, where DataFusion takes them for decimals.
+//! Those with an exponent are `DOUBLE`, where DataFusion takes them for decimals. Intervals of months are `INTERVAL YEAR TO MONTH`, where
+//! DataFusion has one type for all intervals.
 //!
 //! A literal becomes `CAST(n AS INT)`, which typing folds. Where DataFusion wants a bare number (limits, ordinals, frames) it
 //! stays one.
 
+use flugs_sql_parser::{Interval, Span, cast_data_type, cast_type, interval_of};
+use flugs_sql_types::LogicalType;
 use sqlparser::ast::{
-    self, CastKind, DataType, Expr, GroupByExpr, LimitClause, OrderByKind, Query, Select, Value,
+    self, CastKind, DataType, Expr, GroupByExpr, LimitClause, OrderByKind, Query, Select, Spanned, Value,
     ValueWithSpan, Visit, VisitMut, VisitorMut, WindowFrameBound, WindowType,
 };
 use std::ops::ControlFlow;
 
-/// Rewrites the integer literals of a query or expression.
+/// Rewrites the literals of a query or expression.
 pub(super) fn rewrite<T: VisitMut + Visit>(tree: &mut T) {
     let _ = VisitMut::visit(tree, &mut Literals);
 }
@@ -30,12 +33,25 @@ fn cast(expr: Expr, data_type: DataType) -> Expr {
     Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, format: None, array: false }
 }
 
-/// A bare number again.
+fn months(n: i64, span: Span) -> Expr {
+    let n = Value::Number(n.to_string(), false).with_span(span);
+    cast(Expr::Value(n), cast_data_type(&LogicalType::IntervalYearMonth.nullable(), Some("MONTH")))
+}
+
+/// A bare number or interval again.
 fn bare(expr: &mut Expr) {
-    if let Expr::Cast { expr: inner, data_type: DataType::Int(None), .. } = expr
-        && let Expr::Value(ValueWithSpan { value: Value::Number(..), .. }) = inner.as_ref()
-    {
+    let Expr::Cast { expr: inner, data_type, .. } = expr else { return };
+    let Expr::Value(ValueWithSpan { value: Value::Number(n, _), span }) = inner.as_ref() else { return };
+    if *data_type == DataType::Int(None) {
         *expr = inner.as_ref().clone();
+    } else if cast_type(data_type).is_some_and(|t| t.kind == LogicalType::IntervalYearMonth) {
+        *expr = Expr::Interval(ast::Interval {
+            value: Box::new(Expr::Value(Value::SingleQuotedString(n.clone()).with_span(*span))),
+            leading_field: Some(ast::DateTimeField::Month),
+            leading_precision: None,
+            last_field: None,
+            fractional_seconds_precision: None,
+        });
     }
 }
 
@@ -50,6 +66,13 @@ impl VisitorMut for Literals {
             Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) if has_exponent(text) => {
                 let text = Expr::value(Value::SingleQuotedString(text.to_string()));
                 *expr = cast(text, DataType::Double(ast::ExactNumberInfo::None));
+            }
+            Expr::Interval(_) => {
+                if let Some(Interval::Months(n)) = interval_of(expr)
+                    && i32::try_from(n).is_ok()
+                {
+                    *expr = months(n, expr.span());
+                }
             }
             Expr::Function(call) => {
                 if let Some(WindowType::WindowSpec(spec)) = &mut call.over

@@ -11,6 +11,7 @@ mod context;
 pub(crate) mod group_windows;
 mod grouping;
 pub(crate) mod hints;
+mod intervals;
 mod lateral;
 mod leftovers;
 mod limits;

@@ -1,13 +1,14 @@
 //! Syntax that DataFusion leaves to extensions: field access, constructors, and their like.
 
-use crate::bind::inside;
+use crate::bind::{inside, intervals};
 use arrow::datatypes::{DataType, Field};
 use datafusion_common::{DFSchema, Result, ScalarValue, TableReference, plan_err};
-use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
-use datafusion_expr::{Expr, GetFieldAccess, expr::ScalarFunction};
+use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
+use datafusion_expr::{Expr, ExprSchemable, GetFieldAccess, expr::ScalarFunction};
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_parser::{SqlError, SqlErrorKind};
 use flugs_sql_types::from_field;
+use sqlparser::ast::BinaryOperator;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Plans them by functions of Flink's.
@@ -71,6 +72,18 @@ impl ExprPlanner for FlinkSyntax {
                 plan_err!("an array is sliced with ARRAY_SLICE, not with [a:b]")
             }
         }
+    }
+
+    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        if expr.op == BinaryOperator::Multiply
+            && let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema))
+            && let Some(turned) = intervals::is_multiple(&left, &right)
+        {
+            let RawBinaryExpr { left, right, .. } = expr;
+            let args = if turned { vec![right, left] } else { vec![left, right] };
+            return self.planned("interval_times", args);
+        }
+        Ok(PlannerResult::Original(expr))
     }
 
     fn plan_compound_identifier(

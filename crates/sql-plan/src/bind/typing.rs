@@ -2,7 +2,8 @@
 //!
 //! Runs on the bound plan before DataFusion coerces types, so every cast that is there was written by the user.
 
-use crate::bind::{casts, common, inside};
+use crate::bind::context::UNIT_KEY;
+use crate::bind::{casts, common, inside, intervals};
 use arrow::datatypes::DataType;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, DataFusionError, Result, ScalarValue};
@@ -13,7 +14,6 @@ use datafusion_expr::utils::merge_schema;
 use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator};
 use flugs_sql_functions::arithmetic::decimal_binary;
 use flugs_sql_functions::cast::cast_function;
-use flugs_sql_functions::temporal::datetime_binary;
 use flugs_sql_parser::{SqlError, SqlErrorKind};
 use flugs_sql_types::{LogicalType, SqlType, from_field};
 use flugs_types::Error;
@@ -67,7 +67,14 @@ fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::Literal(ScalarValue::Utf8(text), metadata) => {
             Ok(Transformed::yes(Expr::Literal(ScalarValue::Utf8View(text), metadata)))
         }
+        Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(i)), metadata) => {
+            Ok(Transformed::yes(Expr::Literal(intervals::canonical(i), metadata)))
+        }
         Expr::Cast(cast) => {
+            let unit = cast.field.metadata().get(UNIT_KEY).map(String::as_str);
+            if let Some(interval) = intervals::of_number(&cast, unit, schema)? {
+                return Ok(Transformed::yes(interval));
+            }
             let target = from_field(&cast.field).map_err(external)?;
             explicit_cast(*cast.expr, target, false, schema)
         }
@@ -113,8 +120,9 @@ pub(super) fn explicit_cast(
     try_cast: bool,
     schema: &DFSchema,
 ) -> Result<Transformed<Expr>> {
-    if let (Expr::Literal(ScalarValue::Int64(Some(n)), metadata), LogicalType::Int) = (&expr, &target.kind)
+    if let Expr::Literal(ScalarValue::Int64(Some(n)), metadata) = &expr
         && let Ok(small) = i32::try_from(*n)
+        && target.kind == LogicalType::Int
     {
         return Ok(Transformed::yes(Expr::Literal(ScalarValue::Int32(Some(small)), metadata.clone())));
     }
@@ -149,26 +157,8 @@ fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>
             }
         }
     }
-    if let Some(call) = datetime(&binary, schema)? {
+    if let Some(call) = intervals::arithmetic(&binary, schema)? {
         return Ok(Transformed::yes(call));
     }
     common::operands(Expr::BinaryExpr(binary), schema)
-}
-
-/// Dates and times with intervals: DataFusion gives other types than Flink. Timestamps are the same in both.
-fn datetime(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
-    let Some(function) = datetime_binary(binary.op) else { return Ok(None) };
-    let is_day = |t: &DataType| matches!(t, DataType::Date32 | DataType::Time32(_));
-    let is_interval = |t: &DataType| matches!(t, DataType::Interval(_));
-    let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
-    let args = match () {
-        () if is_day(&left) && is_interval(&right) => {
-            vec![binary.left.as_ref().clone(), binary.right.as_ref().clone()]
-        }
-        () if is_interval(&left) && is_day(&right) && binary.op == Operator::Plus => {
-            vec![binary.right.as_ref().clone(), binary.left.as_ref().clone()]
-        }
-        () => return Ok(None),
-    };
-    Ok(Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, args))))
 }

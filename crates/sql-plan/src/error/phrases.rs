@@ -101,6 +101,12 @@ const PHRASES: &[Phrase] = &[
         "write a smaller one",
     ),
     phrase(
+        Type,
+        "Parser error: Unable to represent * months in *",
+        "an INTERVAL of {0} months is out of the range of its type",
+        "write a shorter one",
+    ),
+    phrase(
         Semantic,
         "* queries have different number of columns*",
         "the two sides of {0} have different numbers of columns",

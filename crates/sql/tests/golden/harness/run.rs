@@ -2,6 +2,8 @@
 
 use crate::harness::sink::Collected;
 use crate::harness::table::{InputTable, RowTables};
+use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use flugs_api::Environment;
 use flugs_batch::{Batch, ChangeBatch};
@@ -9,6 +11,8 @@ use flugs_checkpoint::MemoryStore;
 use flugs_cluster::{Restore, Runtime};
 use flugs_graph::{Edge, Node, NodeId};
 use flugs_sql_functions::FunctionRegistry;
+use flugs_sql_functions::cast::to_display_string;
+use flugs_sql_functions::temporal::Zone;
 use flugs_sql_parser::{Query, SqlError, Statement, split};
 use flugs_sql_plan::catalog::{CatalogObject, Catalogs};
 use flugs_sql_plan::plan::Plan;
@@ -250,7 +254,14 @@ pub fn text(batch: &ChangeBatch) -> Result<Vec<(RowKind, String)>> {
         .with_timestamp_format(time)
         .with_timestamp_tz_format(time)
         .with_time_format(Some("%H:%M:%S%.f"));
-    let columns = batch.rows().columns().iter().map(|c| ArrayFormatter::try_new(c, &options).map_err(shown));
+    let schema = batch.rows().schema();
+    let arrays = batch.rows().columns().iter().zip(schema.fields());
+    let arrays = arrays.map(|(array, field)| match field.data_type() {
+        DataType::Interval(_) => Ok(Arc::new(to_display_string(array, field, &Zone::UTC)?) as ArrayRef),
+        _ => Ok(array.clone()),
+    });
+    let arrays = arrays.collect::<Result<Vec<_>>>()?;
+    let columns = arrays.iter().map(|c| ArrayFormatter::try_new(c, &options).map_err(shown));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     let mut lines = Vec::new();
     for row in 0..batch.len() {
