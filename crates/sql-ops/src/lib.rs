@@ -18,6 +18,7 @@ pub mod join;
 mod json;
 pub mod logic;
 pub mod malformed;
+pub mod not_null;
 mod outbox;
 pub mod over;
 mod phases;

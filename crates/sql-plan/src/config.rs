@@ -105,6 +105,8 @@ pub struct PlanConfig {
     pub distinct_buckets: Option<NonZeroU32>,
     /// Where late rows go, if anywhere: a table's name.
     pub late_table: Option<String>,
+    /// Whether rows with NULL for a column that is NOT NULL are left out (`table.exec.sink.not-null-enforcer`), or an error.
+    pub drop_nulls: bool,
     /// How functions that wait are called.
     pub async_scalar: AsyncScalarConfig,
     /// `table.exec.resource.*.memory`.
@@ -124,6 +126,7 @@ impl Default for PlanConfig {
             aggregate_phases: AggregatePhases::Auto,
             distinct_buckets: None,
             late_table: None,
+            drop_nulls: false,
             async_scalar: AsyncScalarConfig::default(),
             memory: OperatorMemory::default(),
         }

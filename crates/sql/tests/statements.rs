@@ -88,6 +88,35 @@ fn changes_that_were_written_are_read_as_changes() {
 }
 
 #[test]
+fn null_does_not_get_into_columns_that_are_not_null() {
+    let mut env = session();
+    run(&mut env, "CREATE TABLE strict (id INT NOT NULL, s STRING) WITH ('connector' = 'memory')");
+    let insert = "INSERT INTO strict SELECT NULLIF(n, 2), 'x' FROM (VALUES (1), (2), (3)) AS t(n)";
+    let failed = env.execute_sql(insert).and_then(|result| result.wait()).err().unwrap().to_string();
+    assert!(failed.contains("column 'id' of table"), "{failed}");
+    assert!(failed.contains("strict' is NOT NULL"), "{failed}");
+    run(&mut env, "SET 'table.exec.sink.not-null-enforcer' = 'DROP'");
+    run(&mut env, "INSERT INTO strict SELECT NULLIF(n, 2), 'y' FROM (VALUES (1), (2), (3)) AS t(n)");
+    let mut rows = run(&mut env, "SELECT id FROM strict WHERE s = 'y'");
+    rows.sort();
+    assert_eq!(rows, ["1", "3"]);
+}
+
+#[test]
+fn null_does_not_get_into_primary_keys() {
+    let mut env = session();
+    run(
+        &mut env,
+        "CREATE TABLE keyed (id INT, s STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'memory')",
+    );
+    let insert = "INSERT INTO keyed VALUES (CAST(NULL AS INT), 'x')";
+    let failed = env.execute_sql(insert).and_then(|result| result.wait()).err().unwrap().to_string();
+    assert!(failed.contains("column 'id' of table"), "{failed}");
+    run(&mut env, "INSERT INTO keyed VALUES (1, CAST(NULL AS STRING))");
+    assert_eq!(run(&mut env, "SELECT id, s FROM keyed"), ["1|<NULL>"]);
+}
+
+#[test]
 fn views_come_back_from_their_text() {
     let mut env = session();
     run(&mut env, "CREATE VIEW v (a, b) COMMENT 'c' AS SELECT n, n * 2 FROM (VALUES (1), (2)) AS t(n)");

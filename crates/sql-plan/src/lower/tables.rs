@@ -20,6 +20,7 @@ use flugs_sql_ops::bridge::{
 use flugs_sql_ops::calc::{Calc, CalcSpec};
 use flugs_sql_ops::changelog::DropUpdateBefore;
 use flugs_sql_ops::malformed::MalformedRows;
+use flugs_sql_ops::not_null::{NotNull, NotNullSpec};
 use flugs_table::{ChangelogMode, ScanRequest};
 use flugs_task::{DeadLetter, OnMalformed, OneInput, SinkOperator, SourceNode, WatermarkStrategy};
 use flugs_types::{Result, hash_bytes};
@@ -205,6 +206,29 @@ impl Lowering<'_> {
         Ok(vec![Origin { node: calc, output: 0, parallelism }])
     }
 
+    /// The rows without NULL in columns that are NOT NULL, where the query does not say so already.
+    fn not_null(
+        &mut self,
+        from: &Node,
+        origins: Vec<Origin>,
+        (node, sink): (&Node, &SinkOp),
+        uid: &str,
+    ) -> Result<Vec<Origin>> {
+        let columns = from.fields.iter().zip(&node.fields).enumerate();
+        let columns = columns.filter(|(_, (from, to))| from.field.is_nullable() && !to.field.is_nullable());
+        let columns: Vec<usize> = columns.map(|(at, _)| at).collect();
+        if columns.is_empty() {
+            return Ok(origins);
+        }
+        let spec = NotNullSpec { table: sink.table.as_str().into(), columns, drops: self.config.drop_nulls };
+        let parallelism = origins.iter().map(|o| o.parallelism).max().unwrap_or(1);
+        let check =
+            self.graph_node("NotNull", NodeKind::Operator, &format!("{uid}:not-null"), parallelism, false);
+        let check = self.builder.node(check, Arc::new(OneInput::new(move || NotNull::new(spec.clone()))));
+        self.connect(from, &origins, check, 0, parallelism, &Exchange::Direct)?;
+        Ok(vec![Origin { node: check, output: 0, parallelism }])
+    }
+
     /// The late rows of an operator: its first side output.
     pub(super) fn late_rows(&mut self, node: &Node) -> Result<Vec<Origin>> {
         let mut origins = Vec::new();
@@ -259,6 +283,7 @@ impl Lowering<'_> {
             origins = vec![Origin { node: drop, output: 0, parallelism }];
         }
         let origins = self.named(&from, origins, node, &uid)?;
+        let origins = self.not_null(&from, origins, (node, sink), &uid)?;
         let exchange = match (changes.is_append(), sink.primary_key.is_empty()) {
             _ if wanted == 1 => Exchange::Single,
             // Changes of one key are written by one writer.

@@ -144,7 +144,7 @@ pub const SESSION_KEYS: &[SessionKey] = &[
     used("table.exec.resource.hash-join.memory", Memory, Some("128 mb"), "what a subtask of a join may take in batch mode before it spills"),
     used("table.exec.resource.sort.memory", Memory, Some("128 mb"), "what a subtask of a sort, rank or OVER may take in batch mode before it spills"),
     ignored("table.exec.simplify-operator-name-enabled", Boolean, "names of operators are short"),
-    ignored("table.exec.sink.not-null-enforcer", Enum(&["ERROR", "DROP"]), "columns that are NOT NULL hold no NULL by their types"),
+    used("table.exec.sink.not-null-enforcer", Enum(&["ERROR", "DROP"]), Some("ERROR"), "what becomes of rows with NULL for a column that is NOT NULL: the job fails, or they are counted and left out"),
     ignored("table.exec.sink.upsert-materialize", Enum(&["NONE", "AUTO", "FORCE"]), "rows are put in order by key wherever the plan needs it"),
     ignored("table.exec.source.idle-timeout", Duration, "a source says itself that it has no more to read for now; no time needs to pass"),
     ignored("table.exec.spill-compression.enabled", Boolean, "spilled rows are not compressed"),

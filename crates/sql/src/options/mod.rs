@@ -184,6 +184,10 @@ impl SessionOptions {
         if self.flag("table.exec.state.ttl.retract") {
             config.retract_on_expiry = true;
         }
+        let enforcer = self.0.get("table.exec.sink.not-null-enforcer");
+        if let Some(enforcer) = enforcer {
+            config.drop_nulls = enforcer.eq_ignore_ascii_case("DROP");
+        }
         if self.flag("table.exec.emit.early-fire.enabled") {
             config.early_fire = self.duration("table.exec.emit.early-fire.delay")?;
         }
