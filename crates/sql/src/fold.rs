@@ -20,6 +20,8 @@ pub struct Folded {
     next: u64,
     /// Whether rows were forgotten.
     forgetful: bool,
+    /// How many rows were taken back that had not been given.
+    unmatched: u64,
     codec: Option<(RowCodec, SchemaRef)>,
 }
 
@@ -39,7 +41,12 @@ impl Folded {
         self.rows.is_empty()
     }
 
-    /// Takes changes. An error where a row is taken back that is not there.
+    /// How many rows were taken back that had not been given: the input of the query had deletions of rows that it never gave.
+    pub fn unmatched(&self) -> u64 {
+        self.unmatched
+    }
+
+    /// Takes changes. A row that is taken back and is not there is counted.
     pub fn add(&mut self, batch: &ChangeBatch) -> Result<()> {
         if self.codec.is_none() {
             let types: Vec<_> = batch.schema().fields().iter().map(|f| f.data_type().clone()).collect();
@@ -58,10 +65,8 @@ impl Folded {
             }
             let place = self.places.get_mut(&row).and_then(BTreeSet::pop_last);
             let Some(place) = place else {
-                if self.forgetful {
-                    continue;
-                }
-                return Err(Error::bug("the query took a row back that it had not given"));
+                self.unmatched += u64::from(!self.forgetful);
+                continue;
             };
             if self.places.get(&row).is_some_and(BTreeSet::is_empty) {
                 self.places.remove(&row);

@@ -1,7 +1,7 @@
 //! Results on standard output.
 
-use super::Ended;
 use super::arguments::Format;
+use super::{Ended, tell};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use flugs_batch::ChangeBatch;
 use flugs_sql::{Folded, RowFormat, TableResult};
@@ -85,6 +85,12 @@ impl Output {
     fn finish(&mut self, is_whole: bool) -> Result<(), Ended> {
         let Some(Current { format, folded }) = self.current.take() else { return Ok(()) };
         if let Some(folded) = folded {
+            if folded.unmatched() > 0 {
+                let n = folded.unmatched();
+                tell(&format!(
+                    "warning: the input takes back rows that it never gave; {n} of the result are left out"
+                ));
+            }
             let rows = folded.rows_as_they_came()?;
             let lines = match (&rows, self.format) {
                 (None, Format::Table) if !is_whole => Vec::new(),

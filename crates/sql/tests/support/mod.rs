@@ -11,7 +11,10 @@ pub fn folded(mut result: TableResult) -> Result<(RowFormat, Folded)> {
         folded.add(&batch)?;
     }
     result.wait()?;
-    Ok((format, folded))
+    match folded.unmatched() {
+        0 => Ok((format, folded)),
+        n => Err(flugs_types::Error::bug(format!("{n} rows were taken back that had not been given"))),
+    }
 }
 
 /// Runs a script; gives the rows of its last result, sorted, cells between bars.
