@@ -4,6 +4,8 @@ use crate::bind::nodes::time_of_call;
 use crate::convert::{Converter, Made, df_schema, field_of_expr, read_by, unaliased, unique};
 use crate::error::{PlanResult, lower, planning};
 use crate::plan::{NodeId, Op, PlanField, RankFunction, WindowRole, column_index, is_column, substitute};
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Schema};
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, ScalarValue};
 use datafusion_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
@@ -152,6 +154,11 @@ impl Converter<'_> {
         let mut fields = node.fields.clone();
         if !output_rank {
             fields.pop();
+        }
+        if first > last {
+            let fields = fields.into_iter().map(|f| f.field).collect::<Vec<_>>();
+            let nothing = self.rows(RecordBatch::new_empty(Arc::new(Schema::new(fields))));
+            return self.calc_tagged(nothing, rest, made.to_vec(), tags).map(Some);
         }
         let (function, partition, order) = (*function, partition.clone(), order.clone());
         let below = node.inputs[0];
@@ -333,24 +340,23 @@ fn decide(left: &Expr, right: &Expr, known: &[(String, ScalarValue)]) -> Option<
 fn rank_bound(expr: &Expr, rank: &str) -> Option<(Option<u64>, Option<u64>)> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let (op, n) = match (number(left), number(right)) {
+            let (op, number) = match (number(left), number(right)) {
                 (None, Some(n)) if is_rank(left, rank) => (*op, n),
                 (Some(n), None) if is_rank(right, rank) => (op.swap()?, n),
                 _ => return None,
             };
-            let n = u64::try_from(n.max(0)).ok()?;
+            let (at_most, at_least) = (number.at_most(), number.at_least());
             match op {
-                Operator::Eq => Some((Some(n), Some(n))),
-                Operator::LtEq => Some((None, Some(n))),
-                Operator::Lt => Some((None, Some(n.saturating_sub(1)))),
-                Operator::GtEq => Some((Some(n), None)),
-                Operator::Gt => Some((Some(n + 1), None)),
+                Operator::Eq => Some((Some(at_least), Some(at_most))),
+                Operator::LtEq => Some((None, Some(at_most))),
+                Operator::Lt => Some((None, Some(at_least.saturating_sub(1)))),
+                Operator::GtEq => Some((Some(at_least), None)),
+                Operator::Gt => Some((Some(at_most.saturating_add(1)), None)),
                 _ => None,
             }
         }
         Expr::Between(between) if !between.negated && is_rank(&between.expr, rank) => {
-            let low = u64::try_from(number(&between.low)?.max(0)).ok()?;
-            Some((Some(low), Some(u64::try_from(number(&between.high)?.max(0)).ok()?)))
+            Some((Some(number(&between.low)?.at_least()), Some(number(&between.high)?.at_most())))
         }
         _ => None,
     }
@@ -363,12 +369,34 @@ fn is_rank(expr: &Expr, rank: &str) -> bool {
     }
 }
 
-fn number(expr: &Expr) -> Option<i64> {
+/// A number that a rank is compared with, between the two ranks next to it.
+struct Bound {
+    whole: i64,
+    /// Whether it lies above `whole`.
+    above: bool,
+}
+
+impl Bound {
+    /// The highest rank that is not above it; 0 where there is none.
+    fn at_most(&self) -> u64 {
+        self.whole.max(0).unsigned_abs()
+    }
+
+    /// The lowest rank that is not below it, or a number below all ranks.
+    fn at_least(&self) -> u64 {
+        self.whole.saturating_add(i64::from(self.above)).max(0).unsigned_abs()
+    }
+}
+
+fn number(expr: &Expr) -> Option<Bound> {
     match expr {
-        Expr::Literal(value, _) => match value.cast_to(&arrow::datatypes::DataType::Int64).ok()? {
-            ScalarValue::Int64(n) => n,
-            _ => None,
-        },
+        Expr::Literal(value, _) if value.data_type().is_numeric() => {
+            let ScalarValue::Int64(Some(cut)) = value.cast_to(&DataType::Int64).ok()? else { return None };
+            // A fraction is cut off towards zero.
+            let back = ScalarValue::Int64(Some(cut)).cast_to(&value.data_type()).ok()?;
+            let order = back.partial_cmp(value)?;
+            Some(Bound { whole: cut - i64::from(order.is_gt()), above: order.is_ne() })
+        }
         Expr::Cast(cast) => number(&cast.expr),
         _ => None,
     }

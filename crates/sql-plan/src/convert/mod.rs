@@ -152,7 +152,7 @@ impl Converter<'_> {
         localized(expr, schema, self.fields(input))
     }
 
-    fn rows(&mut self, rows: RecordBatch) -> NodeId {
+    pub(super) fn rows(&mut self, rows: RecordBatch) -> NodeId {
         let fields = unique(rows.schema().fields().iter().map(|f| PlanField::new(f.clone())).collect());
         self.plan.add(Op::Values(rows), Vec::new(), fields)
     }
