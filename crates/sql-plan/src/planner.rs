@@ -113,9 +113,7 @@ impl Planner {
         with_stack(|| {
             let logical = match object {
                 CatalogObject::Table(table) => self.binder.declaration(path, table)?,
-                CatalogObject::View(_) => {
-                    views::expand(self.binder.object(path, object, &[])?).map_err(planning)?
-                }
+                CatalogObject::View(_) => self.binder.optimized(self.binder.object(path, object, &[])?)?,
             };
             let mut plan = Plan::default();
             let node = self.converter(&mut plan).convert(&logical)?;

@@ -20,6 +20,7 @@ mod multisets;
 mod names;
 pub(crate) mod nodes;
 pub(crate) mod options;
+mod outer_fields;
 mod qualifiers;
 mod relation;
 mod scalars;
@@ -84,7 +85,12 @@ pub(crate) fn options(time_zone: &str) -> Arc<ConfigOptions> {
 impl Binder {
     /// Binds and optimizes a query.
     pub(crate) fn query(&self, query: &Query) -> PlanResult<LogicalPlan> {
-        let plan = views::expand(self.bound(query)?).map_err(planning)?;
+        self.optimized(self.bound(query)?)
+    }
+
+    /// Optimizes a plan that is bound.
+    pub(crate) fn optimized(&self, plan: LogicalPlan) -> PlanResult<LogicalPlan> {
+        let plan = views::expand(plan).map_err(planning)?;
         let plan = optimize(plan, &self.options).map_err(planning)?;
         leftovers::check(&plan)?;
         Ok(plan)

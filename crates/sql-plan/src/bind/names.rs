@@ -189,6 +189,16 @@ pub(super) fn tables_of(select: &Select) -> HashSet<String> {
     found
 }
 
+/// Whether a `SELECT` of a query names a table like this.
+pub(super) fn has_table(query: &SetExpr, name: &str) -> bool {
+    match query {
+        SetExpr::Select(select) => tables_of(select).contains(name),
+        SetExpr::SetOperation { left, right, .. } => has_table(left, name) || has_table(right, name),
+        SetExpr::Query(query) => has_table(&query.body, name),
+        _ => false,
+    }
+}
+
 fn tables_in(from: &ast::TableWithJoins, found: &mut HashSet<String>) {
     for factor in std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)) {
         let name = match factor {

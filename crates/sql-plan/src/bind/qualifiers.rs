@@ -4,14 +4,14 @@
 //! DataFusion looks for a column of the innermost query first, and for its field. Where that column has no fields the table gets a
 //! name that no column has, which messages do not show.
 
-use crate::bind::names::{MARK, tables_of};
-use crate::bind::{Binder, context::Context, parser_options};
+use crate::bind::names::{MARK, has_table};
+use crate::bind::{Binder, context::Context, outer_fields, parser_options};
 use crate::error::{PlanResult, planning};
 use datafusion_expr::LogicalPlan;
 use datafusion_sql::planner::SqlToRel;
 use sqlparser::ast::{
-    self, Expr, Ident, Select, SelectItem, SelectItemQualifiedWildcardKind as Kind, SetExpr, TableAlias,
-    TableFactor, VisitMut, VisitorMut,
+    self, Expr, Ident, Select, SelectItem, SelectItemQualifiedWildcardKind as Kind, TableAlias, TableFactor,
+    VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -29,6 +29,7 @@ impl Binder {
             match context.fieldless(&error) {
                 Some((column, _)) if rename(&mut query, &column) => {}
                 Some((_, error)) => return Err(error),
+                None if outer_fields::rewrite(&mut query, &error) => {}
                 None => return Err(planning(error)),
             }
         }
@@ -113,14 +114,5 @@ impl VisitorMut for Renamed<'_> {
             first.value.push(MARK);
         }
         ControlFlow::Continue(())
-    }
-}
-
-fn has_table(query: &SetExpr, name: &str) -> bool {
-    match query {
-        SetExpr::Select(select) => tables_of(select).contains(name),
-        SetExpr::SetOperation { left, right, .. } => has_table(left, name) || has_table(right, name),
-        SetExpr::Query(query) => has_table(&query.body, name),
-        _ => false,
     }
 }
