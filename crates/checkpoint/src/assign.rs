@@ -125,7 +125,8 @@ impl Mapping {
             "checkpoint {} of job '{}' has state that the job does not take:\n{mapping}",
             manifest.checkpoint, manifest.job
         ))
-        .mend("give the operators the uids under which their state is stored, or allow non-restored state to go on without it"))
+        .mend("give the operators the uids under which their state is stored, or allow non-restored state to go on \
+             without it (in SQL: 'execution.state-recovery.ignore-unclaimed-state' = 'true')"))
     }
 }
 

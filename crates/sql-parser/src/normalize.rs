@@ -65,6 +65,7 @@
 //! | --- | --- |
 //! | `FETCH FIRST n ROWS ONLY` | the limit of `LimitClause::LimitOffset` |
 //! | `GROUP BY (a, b)`, `GROUP BY ()` | `GROUP BY a, b`; `GROUPING SETS (())` |
+//! | `a UNION ALL b UNION ALL c ...`, long chains of `UNION ALL` or `UNION` | balanced trees |
 //! | `GROUPING SETS`, `ROLLUP`, `CUBE`, `QUALIFY`, `WINDOW w AS (..)`, `VALUES`, `WITH`, set operations | as `sqlparser` has them |
 
 use crate::cursor::{call, text};
@@ -73,7 +74,7 @@ use crate::window;
 use sqlparser::ast::{
     self, AccessExpr, BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
     GroupByExpr, Ident, JoinConstraint, JoinOperator, LimitClause, ObjectName, Select, SelectItem, SetExpr,
-    Spanned, Subscript, TableFactor, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
+    SetOperator, Spanned, Subscript, TableFactor, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::tokenizer::Span;
 use std::mem;
@@ -124,7 +125,11 @@ impl Normalizer {
 
 /// The error of a statement that nests too deeply.
 pub(crate) fn too_deep() -> SqlError {
-    SqlError::unsupported("this is nested too deeply").help("split it by views or WITH")
+    let levels = crate::limits::MAX_NESTING;
+    SqlError::unsupported(format!(
+        "this is nested too deeply: at most {levels} levels, and {MAX_DEPTH} operators other than AND and OR in a row"
+    ))
+    .help("split it by views or WITH; put parentheses around parts of a long sum")
 }
 
 impl VisitorMut for Normalizer {
@@ -195,6 +200,7 @@ fn query_clauses(query: &mut ast::Query) -> Result<(), SqlError> {
             }
         }
     }
+    balance_unions(&mut query.body);
     let mut body = &*query.body;
     let mut operations = 0;
     while let SetExpr::SetOperation { left, .. } = body {
@@ -338,6 +344,56 @@ fn balance(expr: &mut Expr) {
     }
     if let Some(root) = operands.pop() {
         *expr = root;
+    }
+}
+
+/// Makes a balanced tree of a long chain of `UNION ALL` or `UNION`, whose rows do not depend on which are put together first.
+fn balance_unions(body: &mut SetExpr) {
+    let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier: quantifier, .. } = *body else {
+        return;
+    };
+    let goes_on = |set: &SetExpr| matches!(set, SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, .. } if *set_quantifier == quantifier);
+    let mut length = 0;
+    let mut walk = &*body;
+    while let SetExpr::SetOperation { left, .. } = walk
+        && goes_on(walk)
+    {
+        length += 1;
+        walk = left;
+    }
+    if length < CHAIN {
+        return;
+    }
+    let mut inputs = Vec::with_capacity(length + 1);
+    let mut rest = mem::replace(
+        body,
+        SetExpr::Values(ast::Values { explicit_row: false, value_keyword: false, rows: vec![] }),
+    );
+    while goes_on(&rest) {
+        let SetExpr::SetOperation { left, right, .. } = rest else { return };
+        inputs.push(*right);
+        rest = *left;
+    }
+    inputs.push(rest);
+    inputs.reverse();
+    while inputs.len() > 1 {
+        let mut pairs = Vec::with_capacity(inputs.len().div_ceil(2));
+        let mut inputs_left = inputs.into_iter();
+        while let Some(left) = inputs_left.next() {
+            pairs.push(match inputs_left.next() {
+                Some(right) => SetExpr::SetOperation {
+                    op: SetOperator::Union,
+                    set_quantifier: quantifier,
+                    left: Box::new(left),
+                    right: Box::new(right),
+                },
+                None => left,
+            });
+        }
+        inputs = pairs;
+    }
+    if let Some(root) = inputs.pop() {
+        *body = root;
     }
 }
 

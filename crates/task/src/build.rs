@@ -203,7 +203,10 @@ fn check_state(context: &BuildContext, shown: &[String]) -> Result<()> {
         if opened.is_empty() { "nothing".to_owned() } else { opened.join(", ") }
     ))
     .in_subtask(&ident.name, ident.subtask)
-    .mend("open the state under its name, or allow non-restored state to drop it"))
+    .mend(
+        "open the state under its name, or allow non-restored state to drop it \
+         (in SQL: 'execution.state-recovery.ignore-unclaimed-state' = 'true')",
+    ))
 }
 
 fn channel_task<H: Batch>(
@@ -279,12 +282,21 @@ pub struct SourceNode<S: Source> {
     source: Arc<S>,
     strategy: WatermarkStrategy<S::Item>,
     on_malformed: OnMalformed,
+    advice: &'static str,
 }
 
 impl<S: Source> SourceNode<S> {
     /// A node that reads this source.
     pub fn new(source: Arc<S>, strategy: WatermarkStrategy<S::Item>, on_malformed: OnMalformed) -> Self {
-        SourceNode { source, strategy, on_malformed }
+        let advice =
+            "mend the record, or let the source skip malformed records or route them to a dead-letter stream";
+        SourceNode { source, strategy, on_malformed, advice }
+    }
+
+    /// What the reader of an error about a malformed record can do, where that is said in other words.
+    #[must_use]
+    pub fn advising(self, advice: &'static str) -> Self {
+        SourceNode { advice, ..self }
     }
 }
 
@@ -328,6 +340,7 @@ where
             reader,
             strategy: self.strategy.clone(),
             on_malformed: self.on_malformed,
+            advice: self.advice,
             metrics: context.metrics.clone(),
             groups: context.groups.clone(),
         };

@@ -60,6 +60,8 @@ pub struct SourceSpec<T> {
     pub strategy: WatermarkStrategy<T>,
     /// What becomes of unreadable records.
     pub on_malformed: OnMalformed,
+    /// What the reader of an error about one can do.
+    pub advice: &'static str,
     /// Where counters are registered.
     pub metrics: Arc<Metrics>,
     /// Alignment groups of the job.
@@ -172,6 +174,7 @@ impl<T: Record> SourceTask<T> {
             rows: Records::new(),
             dead: Vec::new(),
             on_malformed: spec.on_malformed,
+            advice: spec.advice,
             rows_out: counter("numRecordsOut"),
             malformed: counter("numMalformedRecords"),
             watermark_out: counter(OUTPUT_WATERMARK),
@@ -375,6 +378,7 @@ struct Feed<T> {
     dead: Vec<DeadLetter>,
     splits: Splits<T>,
     on_malformed: OnMalformed,
+    advice: &'static str,
     rows_out: Counter,
     malformed: Counter,
     watermark_out: Counter,
@@ -421,7 +425,7 @@ impl<T: Record> SourceOutput<T> for Feed<T> {
         match self.on_malformed {
             OnMalformed::Fail => Err(Error::data(record.error)
                 .at(format!("{}, {}", record.split, record.position))
-                .mend("mend the record, or let the source skip malformed records or route them to a dead-letter stream")),
+                .mend(self.advice)),
             OnMalformed::Skip => Ok(()),
             OnMalformed::Route => {
                 self.dead.push(record);

@@ -149,6 +149,7 @@ impl<F: InputFormat> Source for FileSource<F> {
             framing: self.format.framing(),
             has_header: self.format.has_header(),
             record_bytes_max: self.record_bytes_max,
+            record_bytes_setting: "`max_record_bytes`",
             budget: self.budget,
         };
         let format = Typed { format: self.format.clone(), skip_empty: self.skip_empty };

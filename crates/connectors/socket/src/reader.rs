@@ -43,10 +43,10 @@ pub(crate) trait DecodeChunk<T>: Send {
 }
 
 /// Why a record is too long, if it is.
-pub(crate) fn too_long(chunk: &Chunk, i: usize, max: usize) -> Option<String> {
+pub(crate) fn too_long(chunk: &Chunk, i: usize, max: usize, setting: &str) -> Option<String> {
     let bytes = chunk.record_bytes(i);
     (bytes > max as u64)
-        .then(|| format!("a record of {bytes} bytes, but at most {max} are taken; raise `max_record_bytes`"))
+        .then(|| format!("a record of {bytes} bytes, but at most {max} are taken; raise {setting}"))
 }
 
 impl<F: InputFormat> SocketFormat for F {
@@ -100,7 +100,7 @@ impl<F: InputFormat> DecodeChunk<F::Item> for Typed<F> {
     ) -> Result<Vec<F::Item>> {
         let mut values = Vec::with_capacity(records.len());
         for i in records {
-            let decoded = match too_long(chunk, i, record_bytes_max) {
+            let decoded = match too_long(chunk, i, record_bytes_max, "`max_record_bytes`") {
                 Some(error) => Err(error),
                 None => self.decode_record(chunk.record(i)),
             };

@@ -32,6 +32,12 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec { key: "hostname", kind: OptionKind::String, default: None, doc: "the server" },
     OptionSpec { key: "port", kind: OptionKind::Integer, default: None, doc: "its port" },
     OptionSpec {
+        key: "max-record-size",
+        kind: OptionKind::Memory,
+        default: Some("1mb"),
+        doc: "longer records are malformed",
+    },
+    OptionSpec {
         key: "byte-delimiter",
         kind: OptionKind::Integer,
         default: Some("10"),
@@ -86,7 +92,9 @@ impl TableFactory for SocketTables {
         };
         let skips_malformed = rows.record_decoder()?.ignores_failures();
         let address = format!("{}:{port}", options.required("hostname")?);
-        Ok(Box::new(SocketTable { address, rows, skips_malformed }))
+        let record_bytes_max = options.memory("max-record-size")?.unwrap_or(RECORD_BYTES_MAX as u64);
+        let record_bytes_max = record_bytes_max.clamp(1, 1 << 30) as usize;
+        Ok(Box::new(SocketTable { address, rows, skips_malformed, record_bytes_max }))
     }
 
     fn sink(&self, table: TableContext<'_>) -> Result<Box<dyn TableSink>> {
@@ -102,6 +110,7 @@ struct SocketTable {
     address: String,
     rows: Rows,
     skips_malformed: bool,
+    record_bytes_max: usize,
 }
 
 impl TableSource for SocketTable {
@@ -131,7 +140,8 @@ impl TableSource for SocketTable {
         }
         let rows =
             Rows { columns: request.columns.clone(), schema: request.schema.clone(), ..self.rows.clone() };
-        Ok(Box::new(SocketScan { address: self.address.clone(), rows }))
+        let (address, record_bytes_max) = (self.address.clone(), self.record_bytes_max);
+        Ok(Box::new(SocketScan { address, rows, record_bytes_max }))
     }
 }
 
@@ -162,6 +172,7 @@ impl Rows {
 struct SocketScan {
     address: String,
     rows: Rows,
+    record_bytes_max: usize,
 }
 
 impl Source for SocketScan {
@@ -177,8 +188,13 @@ impl Source for SocketScan {
 
     fn reader(&self, context: ReaderContext) -> Result<Box<dyn SourceReader<ChangeBatch>>> {
         let retries = Retries { max: Some(0), first_after: Duration::ZERO };
-        let reader =
-            SocketReader::new(self.rows.clone(), self.address.clone(), retries, RECORD_BYTES_MAX, context);
+        let reader = SocketReader::new(
+            self.rows.clone(),
+            self.address.clone(),
+            retries,
+            self.record_bytes_max,
+            context,
+        );
         Ok(Box::new(reader))
     }
 }
@@ -210,7 +226,7 @@ impl DecodeChunk<ChangeBatch> for RowChunks {
     ) -> Result<Vec<ChangeBatch>> {
         let (mut numbers, mut bytes, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for i in records {
-            match too_long(chunk, i, record_bytes_max) {
+            match too_long(chunk, i, record_bytes_max, "'max-record-size'") {
                 Some(error) => failures.push((i, error)),
                 None => {
                     numbers.push(i);

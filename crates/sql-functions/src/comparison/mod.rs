@@ -38,7 +38,7 @@ pub(crate) fn register(registry: &mut FunctionRegistry) {
         )
         .takes(&[Parameter::String, Parameter::String])
         .optionally(&[Parameter::String])
-        .returns(LogicalType::Boolean),
+        .returns_by(|types| similar::check(types).map(|()| LogicalType::Boolean)),
     );
     for (category, usage, text) in OPERATORS {
         registry.document(FunctionDoc::new(FunctionKind::Scalar, *category, usage, usage, text));

@@ -2,10 +2,10 @@
 //! Java, so that `.` is any character.
 
 use super::{escape_of, wrong_escape};
-use crate::string::java_pattern::PatternCache;
-use crate::support::{Call, data_error};
+use crate::string::java_pattern::{self, PatternCache};
+use crate::support::{Call, Types, data_error};
 use arrow::array::ArrayRef;
-use datafusion_common::Result;
+use datafusion_common::{Result, ScalarValue};
 
 /// The classes of SQL by Java's names.
 const CLASSES: [(&str, &str); 6] = [
@@ -34,10 +34,21 @@ pub(super) fn evaluate(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef
         }
         let Some((_, java)) = &last else { return Ok(None) };
         match compiled.get(java) {
-            Some(regex) => Ok(Some(regex.is_match(text))),
+            Some(regex) => regex.is_match(text).map(Some),
             None => Err(data_error(format!("'{pattern}' is no pattern for SIMILAR TO"))),
         }
     })
+}
+
+/// An error where a constant pattern is one that Java has and we have not.
+pub(super) fn check(types: &Types<'_>) -> Result<()> {
+    let text = |argument| match types.constant(argument) {
+        Some(ScalarValue::Utf8View(Some(text)) | ScalarValue::Utf8(Some(text))) => Some(text.as_str()),
+        _ => None,
+    };
+    let Some(pattern) = text(1) else { return Ok(()) };
+    let Ok(escape) = escape_of(text(2)) else { return Ok(()) };
+    to_java(pattern, escape).map_or(Ok(()), |java| java_pattern::check("SIMILAR TO", pattern, &java))
 }
 
 /// None where an escape stands before something that has no special meaning.

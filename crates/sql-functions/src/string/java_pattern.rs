@@ -1,12 +1,14 @@
-//! Regular expressions as Java writes them, matched by the `regex` crate.
+//! Regular expressions as Java writes them, matched by the `regex` crate, in linear time.
 //!
 //! Alike: literals, classes with their unions and intersections, groups (named ones, too), repetitions, alternatives, anchors,
-//! flags. `\d`, `\w` and `\s` mean ASCII, `.` does not match a line's end, as in Java. Not supported, so that the pattern counts
-//! as invalid: look-around, back-references, atomic groups. Different: a possessive repetition may give characters back, `$`
-//! matches at the end of the text alone and not also before a last line end. In exchange a match takes linear time: no pattern
-//! can stop a job.
+//! flags. `\d`, `\w` and `\s` mean ASCII, `.` does not match a line's end, as in Java. Patterns with look-around, back-references,
+//! atomic groups or possessive repetitions are matched by `fancy-regex`, which goes back and gives up after so many steps: no pattern can
+//! stop a job. Different: `$` matches at the end of the text alone and not also before a last line end. Not supported: `\G`, `\X`, `\N`,
+//! and classes of Unicode's blocks and of Java's own (`\p{InGreek}`, `\p{javaUpperCase}`).
 
-use regex::{Regex, RegexBuilder};
+use super::pattern::{Pattern, Refused};
+use crate::support::planning_error;
+use datafusion_common::Result;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -15,8 +17,8 @@ const PATTERNS_MAX: usize = 64;
 /// The most memory one compiled pattern may take.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
 
-/// A compiled pattern; none where the pattern is invalid.
-pub(crate) type Compiled = Option<Arc<Regex>>;
+/// A compiled pattern, or why it is none.
+pub(crate) type Compiled = std::result::Result<Arc<Pattern>, Refused>;
 
 /// The patterns compiled last, shared by all subtasks of a query. Clones share.
 #[derive(Debug, Default, Clone)]
@@ -51,19 +53,43 @@ pub(crate) struct BatchPatterns<'a> {
 
 impl BatchPatterns<'_> {
     /// The pattern, compiled; none where it is invalid.
-    pub(crate) fn get(&mut self, pattern: &str) -> Option<&Arc<Regex>> {
+    pub(crate) fn get(&mut self, pattern: &str) -> Option<&Arc<Pattern>> {
         if self.last.as_ref().is_none_or(|(known, _)| known != pattern) {
             self.last = Some((pattern.to_owned(), self.cache.get(pattern)));
         }
-        self.last.as_ref().and_then(|(_, compiled)| compiled.as_ref())
+        self.last.as_ref().and_then(|(_, compiled)| compiled.as_ref().ok())
     }
 }
 
-/// Compiles a pattern of Java's; none where it is invalid or needs what is not supported.
+/// Compiles a pattern of Java's.
 pub(crate) fn compile(pattern: &str) -> Compiled {
-    let translated = Translator::new(pattern).translate()?;
-    let built = RegexBuilder::new(&translated).crlf(true).size_limit(PATTERN_BYTES_MAX).build();
-    built.ok().map(Arc::new)
+    let translated = Translator::new(pattern).translate().ok_or(Refused::Invalid)?;
+    let Translated { text, goes_back, unsupported } = translated;
+    let compiled = match goes_back {
+        true => Pattern::backtracking(&text, PATTERN_BYTES_MAX),
+        false => Pattern::linear(&text, PATTERN_BYTES_MAX),
+    };
+    compiled.map(Arc::new).map_err(|refused| if unsupported { Refused::Unsupported } else { refused })
+}
+
+/// An error where a pattern, which a function's user wrote as `shown`, is one that Java has and this module has not.
+pub(crate) fn check(function: &str, shown: &str, pattern: &str) -> Result<()> {
+    match compile(pattern) {
+        Err(Refused::Unsupported) => Err(planning_error(format!(
+            "{function} does not support the pattern '{shown}'; write it without \\G, \\X, \\N, classes of blocks (\\p{{In...}}) and of Java \
+             (\\p{{java...}}), and with smaller repetitions"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A pattern in Rust's words.
+struct Translated {
+    text: String,
+    /// Whether it has something that linear time does not do for.
+    goes_back: bool,
+    /// Whether it has something that neither engine knows.
+    unsupported: bool,
 }
 
 /// Rewrites what the two dialects write differently.
@@ -72,6 +98,12 @@ struct Translator<'a> {
     out: String,
     /// How many `[` are open.
     classes: usize,
+    /// Whether a repetition ends here, so that a `+` makes it possessive.
+    repeated: bool,
+    /// Whether a `{` is open.
+    counting: bool,
+    goes_back: bool,
+    unsupported: bool,
 }
 
 impl<'a> Translator<'a> {
@@ -80,11 +112,16 @@ impl<'a> Translator<'a> {
             rest: pattern.chars().peekable(),
             out: String::with_capacity(pattern.len() + 8),
             classes: 0,
+            repeated: false,
+            counting: false,
+            goes_back: false,
+            unsupported: false,
         }
     }
 
-    fn translate(mut self) -> Option<String> {
+    fn translate(mut self) -> Option<Translated> {
         while let Some(c) = self.rest.next() {
+            let repeated = std::mem::take(&mut self.repeated);
             match c {
                 '\\' => self.escape()?,
                 '[' => {
@@ -103,10 +140,32 @@ impl<'a> Translator<'a> {
                     self.out.push('\\');
                     self.out.push(c);
                 }
-                _ => self.out.push(c),
+                _ if self.classes > 0 => self.out.push(c),
+                '(' => self.group(),
+                '+' if repeated => {
+                    self.goes_back = true;
+                    self.out.push('+');
+                }
+                _ => {
+                    self.repeated = matches!(c, '*' | '+' | '?') && !repeated || c == '}' && self.counting;
+                    self.counting = c == '{' || self.counting && c != '}';
+                    self.out.push(c);
+                }
             }
         }
-        Some(self.out)
+        Some(Translated { text: self.out, goes_back: self.goes_back, unsupported: self.unsupported })
+    }
+
+    fn group(&mut self) {
+        self.out.push('(');
+        if self.rest.next_if_eq(&'?').is_none() {
+            return;
+        }
+        self.out.push('?');
+        let mut behind = self.rest.clone();
+        let kind = behind.next();
+        let looks_back = kind == Some('<') && matches!(behind.next(), Some('=' | '!'));
+        self.goes_back |= looks_back || matches!(kind, Some('=' | '!' | '>'));
     }
 
     fn escape(&mut self) -> Option<()> {
@@ -123,6 +182,16 @@ impl<'a> Translator<'a> {
             'Z' => self.out.push_str(r"\z"),
             'e' => self.out.push_str(r"\x1B"),
             '0' => self.octal()?,
+            c @ ('1'..='9' | 'k') if self.classes == 0 => {
+                self.goes_back = true;
+                self.out.push('\\');
+                self.out.push(c);
+            }
+            c @ ('G' | 'X' | 'N') => {
+                self.unsupported = true;
+                self.out.push('\\');
+                self.out.push(c);
+            }
             'p' => self.property("p")?,
             'P' => self.property("P")?,
             // In Rust these are the edges of words.
@@ -176,6 +245,7 @@ impl<'a> Translator<'a> {
         match posix {
             Some(name) => self.out.push_str(&format!("[[:{negated}{}:]]", name.to_lowercase())),
             None => {
+                self.unsupported |= name.starts_with("In") || name.starts_with("java");
                 let name = name.strip_prefix("Is").unwrap_or(&name);
                 self.out.push_str(&format!(r"\{p}{{{name}}}"));
             }
@@ -186,28 +256,29 @@ impl<'a> Translator<'a> {
 
 /// The parts of `text` between the matches, as Java's `String.split` gives them: no empty part at the start for a match of
 /// nothing there, no empty parts at the end unless `limit` says how many parts there are at most.
-pub(crate) fn split<'t>(text: &'t str, pattern: &Regex, limit: Option<usize>) -> Vec<&'t str> {
+pub(crate) fn split<'t>(text: &'t str, pattern: &Pattern, limit: Option<usize>) -> Result<Vec<&'t str>> {
     let mut parts = Vec::new();
     let mut from = 0;
     for found in pattern.find_iter(text) {
+        let found = found?;
         if limit.is_some_and(|limit| parts.len() + 1 >= limit) {
             break;
         }
         // Nothing is matched at the end of the text, either.
-        if (found.start() == 0 && found.end() == 0) || (found.is_empty() && found.start() == text.len()) {
+        if (found.start == 0 && found.end == 0) || (found.is_empty() && found.start == text.len()) {
             continue;
         }
-        parts.push(&text[from..found.start()]);
-        from = found.end();
+        parts.push(&text[from..found.start]);
+        from = found.end;
     }
     if parts.is_empty() {
-        return vec![text];
+        return Ok(vec![text]);
     }
     parts.push(&text[from..]);
     while limit.is_none() && parts.last().is_some_and(|p| p.is_empty()) {
         parts.pop();
     }
-    parts
+    Ok(parts)
 }
 
 #[cfg(test)]
@@ -215,7 +286,7 @@ mod tests {
     use super::*;
 
     fn found<'t>(pattern: &str, text: &'t str) -> Option<&'t str> {
-        compile(pattern).expect("a valid pattern").find(text).map(|m| m.as_str())
+        compile(pattern).expect("a valid pattern").find(text).unwrap().map(|found| &text[found])
     }
 
     #[test]
@@ -237,17 +308,43 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_matched_in_linear_time_is_invalid() {
-        for pattern in
-            [r"(a)\1", "foo(?=bar)", "(?<!a)b", "(?>a)", "(", "[", r"\", r"\p{Nope}", "(a{1000}){1000}"]
-        {
-            assert!(compile(pattern).is_none(), "{pattern}");
+    fn what_cannot_be_matched_in_linear_time_goes_back() {
+        assert_eq!(found(r"(.)\1", "abbc"), Some("bb"));
+        assert_eq!(found(r"(?<x>.)\k<x>", "abbc"), Some("bb"));
+        assert_eq!(found("foo(?=bar)", "foobar"), Some("foo"));
+        assert_eq!(found("foo(?!bar)", "foobar foob"), Some("foo"));
+        assert_eq!(found("(?<=a)X", "bXaX"), Some("X"));
+        assert_eq!(found("(?<!a)b", "ab"), None);
+        assert_eq!(found("(?>fo*)b", "foob"), Some("foob"));
+        assert_eq!(found("a*+a", "aaa"), None);
+        assert_eq!(found("[a-c]{1,2}+c", "abc"), Some("abc"));
+        assert_eq!(found("[a-c]{1,3}+c", "abc"), None);
+        assert_eq!(found(r"a\++", "a++"), Some("a++"));
+        assert_eq!(found("[*+]+", "a*+"), Some("*+"));
+        for linear in ["a+?b", r"\++", "[(?=]+", "a{2}b+", "(?<n>a)", "(?i)a", r"\Q(?=\E", "(?:a)+"] {
+            assert!(matches!(*compile(linear).unwrap(), Pattern::Linear(_)), "{linear}");
         }
     }
 
     #[test]
+    fn what_is_no_pattern_is_told_from_what_only_java_has() {
+        for pattern in ["(", "[", r"\", r"\p{Nope}", "a{2", "(?=a", "(?<!"] {
+            assert_eq!(compile(pattern).unwrap_err(), Refused::Invalid, "{pattern}");
+        }
+        for pattern in [r"\Ga", r"\p{InGreek}", r"\p{javaLowerCase}", "(a{1000}){1000}"] {
+            assert_eq!(compile(pattern).unwrap_err(), Refused::Unsupported, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_match_that_goes_back_too_often_is_an_error() {
+        let endless = compile(r"(?=x|)(a*)*b\1$").unwrap();
+        assert!(endless.is_match(&"a".repeat(5000)).is_err());
+    }
+
+    #[test]
     fn splitting_is_javas() {
-        let split = |text, pattern, limit| super::split(text, &compile(pattern).unwrap(), limit);
+        let split = |text, pattern, limit| super::split(text, &compile(pattern).unwrap(), limit).unwrap();
         assert_eq!(split("a,b,,", ",", None), ["a", "b"]);
         assert_eq!(split(",a", ",", None), ["", "a"]);
         assert_eq!(split("abc", "", None), ["a", "b", "c"]);
@@ -261,7 +358,7 @@ mod tests {
     fn the_cache_is_bounded() {
         let cache = PatternCache::default();
         for i in 0..200 {
-            assert!(cache.get(&format!("a{i}")).is_some());
+            assert!(cache.get(&format!("a{i}")).is_ok());
         }
         assert_eq!(cache.0.lock().unwrap().len(), PATTERNS_MAX);
     }

@@ -8,6 +8,7 @@ mod charset;
 mod compose;
 pub(crate) mod java_pattern;
 mod json_text;
+pub(crate) mod pattern;
 mod position;
 mod printf;
 mod regexp;

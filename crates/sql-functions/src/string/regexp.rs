@@ -1,15 +1,16 @@
 //! Functions of regular expressions.
 //!
-//! A pattern that is invalid gives NULL (false in `REGEXP`), as in Flink. See [`super::java_pattern`] for what patterns may be.
+//! A pattern that is invalid gives NULL (false in `REGEXP`), as in Flink; a constant one that Java has and we have not is an error of
+//! planning. See [`super::java_pattern`] for what patterns may be.
 
-use super::java_pattern::PatternCache;
+use super::java_pattern::{self, PatternCache};
+use super::pattern::Pattern;
 use crate::registry::Category;
-use crate::support::{Call, Definition, Parameter, SliceBuilder};
+use crate::support::{Call, Definition, Parameter, SliceBuilder, Types};
 use arrow::array::{ArrayRef, ListBuilder, StringViewBuilder};
 use arrow::datatypes::{DataType, Field, Int32Type};
-use datafusion_common::Result;
+use datafusion_common::{Result, ScalarValue};
 use flugs_sql_types::LogicalType;
-use regex::Regex;
 use std::sync::Arc;
 
 pub(super) fn definitions() -> Vec<Definition> {
@@ -23,12 +24,12 @@ pub(super) fn definitions() -> Vec<Definition> {
     vec![
         function("REGEXP", "REGEXP(string, pattern)", "Whether some part of the string matches.", regexp)
             .takes(&[String, String])
-            .returns(LogicalType::Boolean),
+            .returns_by(|types| checked(types, LogicalType::Boolean)),
         function("REGEXP_COUNT", "REGEXP_COUNT(string, pattern)", "How many parts of the string match.", |call, cache| {
-            count(call, cache, |text, pattern| pattern.find_iter(text).count() as i32)
+            count(call, cache, occurrences)
         })
         .takes(&[String, String])
-        .returns(LogicalType::Int),
+        .returns_by(|types| checked(types, LogicalType::Int)),
         function(
             "REGEXP_INSTR",
             "REGEXP_INSTR(string, pattern)",
@@ -36,7 +37,7 @@ pub(super) fn definitions() -> Vec<Definition> {
             |call, cache| count(call, cache, position),
         )
         .takes(&[String, String])
-        .returns(LogicalType::Int),
+        .returns_by(|types| checked(types, LogicalType::Int)),
         function(
             "REGEXP_EXTRACT",
             "REGEXP_EXTRACT(string, pattern[, group])",
@@ -44,14 +45,16 @@ pub(super) fn definitions() -> Vec<Definition> {
             extract,
         )
         .takes(&[String, String])
-        .optionally(&[BigInt]),
+        .optionally(&[BigInt])
+        .returns_by(|types| checked(types, LogicalType::STRING)),
         function(
             "REGEXP_SUBSTR",
             "REGEXP_SUBSTR(string, pattern)",
             "The first part that matches; NULL where none does.",
             extract,
         )
-        .takes(&[String, String]),
+        .takes(&[String, String])
+        .returns_by(|types| checked(types, LogicalType::STRING)),
         function(
             "REGEXP_EXTRACT_ALL",
             "REGEXP_EXTRACT_ALL(string, pattern[, group])",
@@ -60,35 +63,54 @@ pub(super) fn definitions() -> Vec<Definition> {
         )
         .takes(&[String, String])
         .optionally(&[BigInt])
-        .returns(LogicalType::Array(Box::new(LogicalType::STRING.nullable()))),
+        .returns_by(|types| checked(types, LogicalType::Array(Box::new(LogicalType::STRING.nullable())))),
         function(
             "REGEXP_REPLACE",
             "REGEXP_REPLACE(string, pattern, new)",
             "The string with each part that matches replaced by `new`, in which `$` means nothing special.",
             replace,
         )
-        .takes(&[String, String, String]),
+        .takes(&[String, String, String])
+        .returns_by(|types| checked(types, LogicalType::STRING)),
     ]
+}
+
+fn checked(types: &Types<'_>, kind: LogicalType) -> Result<LogicalType> {
+    if let Some(ScalarValue::Utf8View(Some(pattern)) | ScalarValue::Utf8(Some(pattern))) = types.constant(1) {
+        java_pattern::check(types.name, pattern, pattern)?;
+    }
+    Ok(kind)
 }
 
 fn regexp(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef> {
     let (texts, patterns, mut compiled) = (call.strings(0), call.strings(1), cache.batch());
     call.collect_booleans(|row| {
         let (Some(text), Some(pattern)) = (texts.get(row), patterns.get(row)) else { return Ok(None) };
-        Ok(Some(!pattern.is_empty() && compiled.get(pattern).is_some_and(|p| p.is_match(text))))
+        match compiled.get(pattern) {
+            Some(compiled) if !pattern.is_empty() => compiled.is_match(text).map(Some),
+            _ => Ok(Some(false)),
+        }
     })
 }
 
-fn count(call: &Call<'_>, cache: &PatternCache, value: fn(&str, &Regex) -> i32) -> Result<ArrayRef> {
+fn count(
+    call: &Call<'_>,
+    cache: &PatternCache,
+    value: fn(&str, &Pattern) -> Result<i32>,
+) -> Result<ArrayRef> {
     let (texts, patterns, mut compiled) = (call.strings(0), call.strings(1), cache.batch());
     call.collect::<Int32Type>(|row| {
         let (Some(text), Some(pattern)) = (texts.get(row), patterns.get(row)) else { return Ok(None) };
-        Ok(compiled.get(pattern).map(|p| value(text, p)))
+        compiled.get(pattern).map(|p| value(text, p)).transpose()
     })
 }
 
-fn position(text: &str, pattern: &Regex) -> i32 {
-    pattern.find(text).map_or(0, |m| text[..m.start()].chars().count() as i32 + 1)
+fn occurrences(text: &str, pattern: &Pattern) -> Result<i32> {
+    pattern.find_iter(text).try_fold(0, |n, found| found.map(|_| n + 1))
+}
+
+fn position(text: &str, pattern: &Pattern) -> Result<i32> {
+    Ok(pattern.find(text)?.map_or(0, |found| text[..found.start].chars().count() as i32 + 1))
 }
 
 fn extract(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef> {
@@ -96,23 +118,29 @@ fn extract(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef> {
     let groups = (call.len() > 2).then(|| call.big_ints(2));
     let group_of = |row| groups.map_or(Some(0), |g| g.get(row));
     if let (Some(pattern), None | Some(Some(_))) = (patterns.constant(), groups.map(|g| g.constant())) {
-        let compiled = pattern.and_then(|p| cache.get(p));
+        let compiled = pattern.and_then(|p| cache.get(p).ok());
         let group = group_of(0).and_then(|g| usize::try_from(g).ok());
-        return Ok(extract_constant(call, compiled.as_deref().zip(group)));
+        match compiled.as_deref().zip(group) {
+            Some((Pattern::Linear(linear), group)) => return Ok(extract_linear(call, linear, group)),
+            None => return Ok(arrow::array::new_null_array(&DataType::Utf8View, call.rows)),
+            Some(_) => {}
+        }
     }
     let mut compiled = cache.batch();
-    Ok(SliceBuilder::build(call.strings(0), call.rows, |row, text| {
+    let mut failure = None;
+    let extracted = SliceBuilder::build(call.strings(0), call.rows, |row, text| {
         let pattern = compiled.get(patterns.get(row)?)?;
         let group = usize::try_from(group_of(row)?).ok()?;
-        Some(pattern.captures(text)?.get(group)?.as_str())
-    }))
+        pattern.group(text, group).unwrap_or_else(|e| {
+            failure.get_or_insert(e);
+            None
+        })
+    });
+    failure.map_or(Ok(extracted), Err)
 }
 
 /// The places of groups are written into the same memory for all rows.
-fn extract_constant(call: &Call<'_>, wanted: Option<(&Regex, usize)>) -> ArrayRef {
-    let Some((pattern, group)) = wanted else {
-        return arrow::array::new_null_array(&DataType::Utf8View, call.rows);
-    };
+fn extract_linear(call: &Call<'_>, pattern: &regex::Regex, group: usize) -> ArrayRef {
     let mut places = pattern.capture_locations();
     SliceBuilder::build(call.strings(0), call.rows, |_, text| {
         if group == 0 {
@@ -139,9 +167,7 @@ fn extract_all(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef> {
             lists.append_null();
             continue;
         }
-        for captures in pattern.captures_iter(text) {
-            lists.values().append_option(captures.get(group).map(|m| m.as_str()));
-        }
+        pattern.group_of_each(text, group, |found| lists.values().append_option(found))?;
         lists.append(true);
     }
     Ok(Arc::new(lists.finish()))
@@ -158,9 +184,10 @@ fn replace(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef> {
         let Some(pattern) = compiled.get(pattern) else { return Ok(false) };
         let mut written = 0;
         for found in pattern.find_iter(text) {
-            out.push_str(&text[written..found.start()]);
+            let found = found?;
+            out.push_str(&text[written..found.start]);
             out.push_str(new);
-            written = found.end();
+            written = found.end;
         }
         out.push_str(&text[written..]);
         Ok(true)

@@ -1,6 +1,7 @@
 //! `STR_TO_MAP`.
 
 use super::java_pattern::{self, PatternCache};
+use super::pattern::Pattern;
 use crate::registry::Category;
 use crate::support::{Call, Definition, Parameter, planning_error};
 use arrow::array::{ArrayRef, MapArray, StringViewBuilder, StructArray};
@@ -48,7 +49,7 @@ fn str_to_map(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef> {
             valid.push(false);
             continue;
         };
-        let entries = entries(text, pair, value);
+        let entries = entries(text, pair, value)?;
         lengths.push(entries.len());
         valid.push(true);
         for (key, value) in entries {
@@ -69,14 +70,14 @@ fn str_to_map(call: &Call<'_>, cache: &PatternCache) -> Result<ArrayRef> {
 }
 
 /// The pairs in the order in which their keys come first.
-fn entries<'t>(text: &'t str, pair: &regex::Regex, value: &regex::Regex) -> Vec<(&'t str, Option<&'t str>)> {
+fn entries<'t>(text: &'t str, pair: &Pattern, value: &Pattern) -> Result<Vec<(&'t str, Option<&'t str>)>> {
     let mut entries: Vec<(&str, Option<&str>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     if text.is_empty() {
-        return entries;
+        return Ok(entries);
     }
-    for entry in java_pattern::split(text, pair, None) {
-        let (key, value) = match java_pattern::split(entry, value, Some(2))[..] {
+    for entry in java_pattern::split(text, pair, None)? {
+        let (key, value) = match java_pattern::split(entry, value, Some(2))?[..] {
             [key, value] => (key, Some(value)),
             _ => (entry, None),
         };
@@ -86,5 +87,5 @@ fn entries<'t>(text: &'t str, pair: &regex::Regex, value: &regex::Regex) -> Vec<
             None => entries.push((key, value)),
         }
     }
-    entries
+    Ok(entries)
 }

@@ -470,8 +470,6 @@ fn where_flink_differs_or_fails() {
         ("LPAD", vec![text("🎉"), int(3), text("*")], "**🎉"),
         ("OVERLAY", vec![text("🎉abc"), text("x"), int(2)], "🎉xbc"),
         // No look-around, no back-references.
-        ("REGEXP_EXTRACT", vec![text("aa"), text(r"(a)\1")], "NULL"),
-        ("REGEXP_EXTRACT", vec![text("foobar"), text("foo(?=bar)")], "NULL"),
         ("PRINTF", vec![text("%s|%d"), NULL, NULL], "null|null"),
         ("STR_TO_MAP", vec![text("a=1,,b=2")], "{a=1, =NULL, b=2}"),
         ("SUBSTRING", vec![text("abc"), big(9_999_999_999)], ""),

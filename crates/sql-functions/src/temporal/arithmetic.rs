@@ -11,6 +11,7 @@ use crate::support::{
     Call, Definition, Parameter, Types, common_type, planning_error, to_datafusion, type_name,
 };
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array, Int64Array, new_null_array};
+use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{
     DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, IntervalYearMonthType,
 };
@@ -189,7 +190,9 @@ fn moved(call: &Call<'_>, of: usize, by: usize, shift: impl Fn(usize) -> Result<
     let array = if array.data_type() == call.data_type() {
         array
     } else {
-        arrow::compute::cast(&array, call.data_type())?
+        // A time that the finer type does not hold is an error, not NULL.
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        cast_with_options(&array, call.data_type(), &options)?
     };
     let scale = Scale::of(call.data_type()).ok_or_else(|| planning_error("only datetimes are moved"))?;
     let values = ticks(&array);

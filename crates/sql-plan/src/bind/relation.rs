@@ -88,7 +88,10 @@ impl RelationPlanner for FlinkRelations {
                 let args = args.collect::<Result<Vec<_>>>()?;
                 scan("UNNEST", CorrelateFn::Unnest { with_ordinality }, args, alias, Span::empty())
             }
-            TableFactor::MatchRecognize { .. } => Err(inside(unsupported("MATCH_RECOGNIZE"))),
+            TableFactor::MatchRecognize { .. } => Err(inside(
+                unsupported("MATCH_RECOGNIZE is not supported yet")
+                    .help("patterns of few rows can be found by LAG and LEAD over (PARTITION BY ... ORDER BY time), or by a join of the table with itself"),
+            )),
             other => Ok(RelationPlanning::Original(Box::new(other))),
         }
     }

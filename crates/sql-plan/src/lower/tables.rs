@@ -26,6 +26,8 @@ use flugs_task::{DeadLetter, OnMalformed, OneInput, SinkOperator, SourceNode, Wa
 use flugs_types::{Result, hash_bytes};
 use std::sync::Arc;
 
+const MALFORMED_ADVICE: &str = "mend the record, or set the table's option 'malformed' to 'skip', or to 'route:TABLE' for a table that such records go to";
+
 /// A source of a table, whichever its type.
 struct AnySource(Box<dyn Source<Item = ChangeBatch>>);
 
@@ -131,7 +133,7 @@ impl Lowering<'_> {
             Malformed::Skip => OnMalformed::Skip,
             Malformed::Route(_) => OnMalformed::Route,
         };
-        let factory = Arc::new(SourceNode::new(source, strategy, on_malformed));
+        let factory = Arc::new(SourceNode::new(source, strategy, on_malformed).advising(MALFORMED_ADVICE));
         let (source, mut origin) = self.source(&scan.table, &uid, parallelism, factory);
         self.dead_letters.insert(id, Origin { node: source, output: 1, parallelism });
         let rowtime = scan.rowtime.as_ref().and_then(|e| crate::plan::column_index(e, &node.fields));

@@ -124,6 +124,7 @@ impl Rig {
             reader: Box::new(Scripted(script.clone())),
             strategy: made.strategy,
             on_malformed: made.on_malformed,
+            advice: "mend it",
             metrics: metrics.clone(),
             groups: made.groups,
         };
@@ -537,6 +538,7 @@ fn rows_of_a_task_without_a_reader_of_its_results_are_dropped() {
         reader: Box::new(Scripted(script.clone())),
         strategy: WatermarkStrategy::<i64>::none(),
         on_malformed: OnMalformed::Route,
+        advice: "mend it",
         metrics: Arc::default(),
         groups: AlignmentGroups::default(),
     };

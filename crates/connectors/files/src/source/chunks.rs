@@ -38,6 +38,8 @@ pub(crate) struct ReadOptions {
     pub(crate) framing: Framing,
     pub(crate) has_header: bool,
     pub(crate) record_bytes_max: usize,
+    /// What it is called where it is set.
+    pub(crate) record_bytes_setting: &'static str,
     pub(crate) budget: Budget,
 }
 

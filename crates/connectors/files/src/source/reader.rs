@@ -52,10 +52,8 @@ impl ReadOptions {
         }
         let bytes = chunk.record_bytes(i);
         if bytes > self.record_bytes_max as u64 {
-            let max = self.record_bytes_max;
-            return Err(format!(
-                "a record of {bytes} bytes, but at most {max} are taken; raise `max_record_bytes`"
-            ));
+            let (max, setting) = (self.record_bytes_max, self.record_bytes_setting);
+            return Err(format!("a record of {bytes} bytes, but at most {max} are taken; raise {setting}"));
         }
         Ok(Some(record))
     }

@@ -2,7 +2,7 @@
 
 use super::factory::{Contents, Described};
 use super::plan::Layout;
-use super::source::{RECORD_BYTES_MAX, all_columns, discovery, framing, row_format};
+use super::source::{all_columns, discovery, framing, row_format};
 use crate::source::chunks::{BOM, FileFacts};
 use crate::{Compression, failure};
 use arrow::array::RecordBatch;
@@ -88,7 +88,7 @@ fn read_records(
     let facts = FileFacts::new(path, &file.metadata().map_err(failed)?);
     let constants = layout.constants(&facts)?;
     let mut input = Compression::Auto.of(path).read(file, at)?;
-    let mut cutter = Cutter::new(framing(&rows)?, RECORD_BYTES_MAX, 0);
+    let mut cutter = Cutter::new(framing(&rows)?, table.files.record_bytes_max, 0);
     let mut decoder = rows.record_decoder()?;
     let skips = match OnMalformed::of(&table.options)? {
         None => decoder.ignores_failures(),

@@ -44,14 +44,23 @@ const CACHE_TTL: OptionSpec = spec(
     "the same as lookup.full-cache.periodic-reload.interval",
 );
 
+const MAX_RECORD_SIZE: OptionSpec =
+    spec("source.max-record-size", OptionKind::Memory, Some("16mb"), "longer records are malformed");
+
+/// Longer records are malformed, unless the table says otherwise.
+const RECORD_BYTES_MAX: u64 = 16 << 20;
+/// What it may say at most.
+const RECORD_BYTES_LIMIT: u64 = 1 << 30;
+
 /// Those of tables that are read alone.
 pub(super) const READ_OPTIONS: &[OptionSpec] =
-    &[PATH, MONITOR_INTERVAL, REGEX_PATTERN, DEFAULT_NAME, RELOAD_INTERVAL, CACHE_TTL];
+    &[PATH, MONITOR_INTERVAL, REGEX_PATTERN, MAX_RECORD_SIZE, DEFAULT_NAME, RELOAD_INTERVAL, CACHE_TTL];
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     PATH,
     MONITOR_INTERVAL,
     REGEX_PATTERN,
+    MAX_RECORD_SIZE,
     DEFAULT_NAME,
     spec("sink.rolling-policy.file-size", OptionKind::Memory, Some("128mb"), "a file ends at this size"),
     spec(
@@ -117,8 +126,19 @@ pub(super) struct FileOptions {
     pub(super) path: PathBuf,
     pub(super) watch: Option<Duration>,
     pub(super) pattern: Option<Regex>,
+    pub(super) record_bytes_max: usize,
     pub(super) default_partition: String,
     pub(super) reload: Option<Duration>,
+}
+
+fn record_bytes_max(options: &Options) -> Result<usize> {
+    match options.memory(MAX_RECORD_SIZE.key)?.unwrap_or(RECORD_BYTES_MAX) {
+        bytes @ 1..=RECORD_BYTES_LIMIT => Ok(bytes as usize),
+        bytes => {
+            Err(Error::job(format!("'{}' is {bytes} bytes", MAX_RECORD_SIZE.key))
+                .mend("write a size up to 1 gb"))
+        }
+    }
 }
 
 impl FileOptions {
@@ -131,6 +151,7 @@ impl FileOptions {
             path: local_path(options.required("path")?)?,
             watch: options.duration("source.monitor-interval")?,
             pattern: options.get("source.path.regex-pattern").map(whole_path).transpose()?,
+            record_bytes_max: record_bytes_max(options)?,
             default_partition: options
                 .get("partition.default-name")
                 .unwrap_or("__DEFAULT_PARTITION__")

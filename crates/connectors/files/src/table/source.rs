@@ -17,8 +17,6 @@ use flugs_types::Result;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longer records are malformed.
-pub(super) const RECORD_BYTES_MAX: usize = 16 << 20;
 /// Large files are read in ranges of about so many bytes where that is possible.
 const RANGE_BYTES: u64 = 32 << 20;
 /// How much is decoded in one poll.
@@ -131,7 +129,8 @@ impl TableSource for FileTable {
             #[cfg(not(feature = "parquet"))]
             None => return Err(flugs_types::Error::bug("files without records and without parquet")),
         };
-        Ok(Box::new(FileScan { discovery, watch: self.table.files.watch, ordered, reads }))
+        let (watch, record_bytes_max) = (self.table.files.watch, self.table.files.record_bytes_max);
+        Ok(Box::new(FileScan { discovery, watch, ordered, reads, record_bytes_max }))
     }
 }
 
@@ -146,6 +145,7 @@ struct FileScan {
     watch: Option<Duration>,
     ordered: bool,
     reads: Reads,
+    record_bytes_max: usize,
 }
 
 impl Source for FileScan {
@@ -166,7 +166,8 @@ impl Source for FileScan {
                     compression: Compression::Auto,
                     framing: *framing,
                     has_header: false,
-                    record_bytes_max: RECORD_BYTES_MAX,
+                    record_bytes_max: self.record_bytes_max,
+                    record_bytes_setting: "'source.max-record-size'",
                     budget: BUDGET,
                 };
                 Box::new(FileReader::new((**rows).clone(), Arc::new(options), context))
