@@ -1,6 +1,6 @@
 //! What a session asks of planning.
 
-use crate::bind::{Binder, hints, is_written, views};
+use crate::bind::{Binder, hints, is_written};
 use crate::catalog::{CatalogObject, CatalogTable, CatalogView, Catalogs, ObjectPath};
 use crate::changelog::settle;
 use crate::config::{PlanConfig, RuntimeMode};

@@ -130,8 +130,8 @@ fn show(
     };
     // Formats tell it themselves.
     if format.is_none() {
-        let dropped = job.iter().flat_map(SqlJob::dropped);
-        dropped.map(|dropped| write(&format!("[WARN] {dropped}\n"))).collect::<Result<(), _>>()?;
+        let mut dropped = job.iter().flat_map(SqlJob::dropped);
+        dropped.try_for_each(|dropped| write(&format!("[WARN] {dropped}\n")))?;
     }
     shown
 }
