@@ -62,6 +62,14 @@ impl ScanSource {
         }
     }
 
+    /// How many rows it has, where that is known: [`TableSource::rows`].
+    pub fn rows(&self) -> Option<u64> {
+        match self {
+            ScanSource::Table(table) => table.rows(),
+            ScanSource::Stream(_) => None,
+        }
+    }
+
     /// Whether it has records that a format decodes: [`TableSource::reports_malformed`].
     pub fn reports_malformed(&self) -> bool {
         matches!(self, ScanSource::Table(table) if table.reports_malformed())

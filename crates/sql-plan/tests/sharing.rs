@@ -55,3 +55,12 @@ fn an_insert_that_stands_twice_writes_twice() {
     let plan = explained("INSERT INTO a SELECT k, v FROM t; INSERT INTO a SELECT k, v FROM t;");
     assert_eq!((times(&plan, "Sink"), times(&plan, "TableSourceScan")), (2, 1), "{plan}");
 }
+
+#[test]
+fn what_one_operator_reads_twice_is_shown_once() {
+    let joined = explained("INSERT INTO a SELECT x.k, 1 FROM t x JOIN t y ON x.k = y.k;");
+    assert_eq!((times(&joined, "TableSourceScan"), times(&joined, "Reused")), (1, 1), "{joined}");
+    let count = "SELECT k, COUNT(*) FROM t GROUP BY k";
+    let union = explained(&format!("INSERT INTO a {count} UNION ALL {count};"));
+    assert_eq!((times(&union, "GroupAggregate"), times(&union, "Reused")), (1, 1), "{union}");
+}

@@ -247,3 +247,12 @@ fn values_are_written_as_json_and_csv() {
     assert!(csv.starts_with("1.50,2020-01-01 00:00:00.000,"), "{csv}");
     assert_eq!(format.csv_header(), "d,t,b,z,a,m,r,n,e");
 }
+
+#[test]
+fn a_plan_is_given_to_programs_once() {
+    let mut env = session();
+    run(&mut env, "CREATE TABLE t (id INT) WITH ('connector' = 'datagen', 'number-of-rows' = '5')");
+    let plan = run(&mut env, "EXPLAIN JSON_EXECUTION_PLAN SELECT id FROM t WHERE id > 2").join("\n");
+    assert_eq!(plan.matches("== Physical Execution Plan ==").count(), 1, "{plan}");
+    assert_eq!(plan.matches("\"nodes\"").count(), 1, "{plan}");
+}

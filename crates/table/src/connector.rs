@@ -142,6 +142,11 @@ pub trait TableSource: Send + Sync {
     /// Whether it ends.
     fn boundedness(&self) -> Boundedness;
 
+    /// How many rows it has, where that is known without reading them. Of use to estimates alone.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether it decodes records with a format, and reports those that cannot be read: then the table has the option
     /// [`malformed`](crate::OnMalformed).
     fn reports_malformed(&self) -> bool {

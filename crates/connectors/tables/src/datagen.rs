@@ -106,6 +106,10 @@ impl TableSource for Datagen {
         if self.count.is_some() { Boundedness::Bounded } else { Boundedness::Unbounded }
     }
 
+    fn rows(&self) -> Option<u64> {
+        self.count
+    }
+
     fn parallelism(&self) -> Option<u32> {
         self.settings.parallelism
     }

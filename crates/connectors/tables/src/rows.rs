@@ -41,6 +41,10 @@ impl TableSource for RowsTable {
         Boundedness::Bounded
     }
 
+    fn rows(&self) -> Option<u64> {
+        Some(self.batches.iter().map(|batch| batch.len() as u64).sum())
+    }
+
     fn parallelism(&self) -> Option<u32> {
         Some(1)
     }

@@ -3,7 +3,11 @@
 //! An expression fails as a whole, with an error of the library that computed it. Only then is it looked at more closely: the first row
 //! that it fails for is found, and the innermost part of it that does.
 
+mod literal;
 mod words;
+
+pub use literal::literal;
+pub use words::operator_named;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
@@ -15,8 +19,9 @@ use datafusion_physical_expr::expressions::{CaseExpr, Column, Literal};
 use datafusion_physical_expr::utils::collect_columns;
 use flugs_sql_types::from_arrow;
 use flugs_types::{Error, Result};
+use literal::cell;
 use std::sync::Arc;
-use words::{cell, in_words, operator_of, shortened};
+use words::{in_words, operator_of, shortened};
 
 /// How many columns of a row an error shows.
 const COLUMNS_SHOWN: usize = 4;

@@ -1,10 +1,8 @@
 //! Physical expressions as they would be written in SQL, nearly.
 
+use super::literal::literal;
 use crate::division::Division;
 use crate::logic::Logic;
-use arrow::array::ArrayRef;
-use arrow::datatypes::IntervalMonthDayNano;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion_common::ScalarValue;
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal};
@@ -45,7 +43,12 @@ pub(super) fn operator_of(expr: &Arc<dyn PhysicalExpr>) -> Option<Operator> {
     if let Some(logic) = expr.downcast_ref::<Logic>() {
         return Some(logic.operator());
     }
-    Some(match expr.downcast_ref::<ScalarFunctionExpr>()?.name().to_ascii_uppercase().as_str() {
+    operator_named(expr.downcast_ref::<ScalarFunctionExpr>()?.name())
+}
+
+/// The operator that a function of two arguments is planned for.
+pub fn operator_named(function: &str) -> Option<Operator> {
+    Some(match function.to_ascii_uppercase().as_str() {
         "DECIMAL_ADD" | "DATETIME_ADD" => Operator::Plus,
         "DECIMAL_SUBTRACT" | "DATETIME_SUB" => Operator::Minus,
         "DECIMAL_MULTIPLY" => Operator::Multiply,
@@ -88,44 +91,9 @@ fn written(expr: &Arc<dyn PhysicalExpr>) -> String {
 
 fn constant(value: &ScalarValue) -> String {
     match value {
-        _ if value.is_null() => "NULL".to_owned(),
         ScalarValue::Utf8View(Some(text)) | ScalarValue::Utf8(Some(text)) => {
             format!("'{}'", shortened(text))
         }
-        ScalarValue::IntervalYearMonth(Some(months)) => format!("INTERVAL '{months}' MONTH"),
-        ScalarValue::IntervalMonthDayNano(Some(span)) => interval(span),
-        ScalarValue::Date32(_) => quoted("DATE", value),
-        ScalarValue::Time32Millisecond(_) => quoted("TIME", value),
-        ScalarValue::TimestampSecond(..)
-        | ScalarValue::TimestampMillisecond(..)
-        | ScalarValue::TimestampMicrosecond(..)
-        | ScalarValue::TimestampNanosecond(..) => quoted("TIMESTAMP", value),
-        other => other.to_string(),
+        other => literal(other),
     }
-}
-
-fn quoted(kind: &str, value: &ScalarValue) -> String {
-    let shown = value.to_array().ok().and_then(|array| cell(&array));
-    shown.map_or_else(|| value.to_string(), |text| format!("{kind} '{text}'"))
-}
-
-/// The first value of a column as a result shows it, nearly.
-pub(super) fn cell(values: &ArrayRef) -> Option<String> {
-    const TIMES: Option<&str> = Some("%Y-%m-%d %H:%M:%S%.f");
-    let options = FormatOptions::new().with_timestamp_format(TIMES).with_timestamp_tz_format(TIMES);
-    let formatter = ArrayFormatter::try_new(values.as_ref(), &options).ok()?;
-    formatter.value(0).try_to_string().ok()
-}
-
-fn interval(span: &IntervalMonthDayNano) -> String {
-    const NANOS: i64 = 1_000_000_000;
-    let parts = [
-        (i64::from(span.months), "MONTH"),
-        (i64::from(span.days), "DAY"),
-        (span.nanoseconds / NANOS, "SECOND"),
-        (span.nanoseconds % NANOS, "NANOSECOND"),
-    ];
-    let shown: Vec<String> =
-        parts.iter().filter(|(n, _)| *n != 0).map(|(n, unit)| format!("INTERVAL '{n}' {unit}")).collect();
-    if shown.is_empty() { "INTERVAL '0' SECOND".to_owned() } else { shown.join(" + ") }
 }

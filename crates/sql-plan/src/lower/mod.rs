@@ -22,7 +22,7 @@ use crate::plan::{Node, NodeId, Op, Plan};
 use datafusion_common::config::ConfigOptions;
 use flugs_graph::{Edge, Node as GraphNode, NodeId as GraphId, NodeKind};
 use flugs_task::{EdgeFactory, NodeFactory};
-use flugs_types::{OperatorUid, Result};
+use flugs_types::{Error, OperatorUid, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -60,6 +60,10 @@ pub fn lower_into(
     builder: &mut dyn JobBuilder,
     uids: &mut Uids,
 ) -> Result<Vec<GraphId>> {
+    if config.parallelism == 0 {
+        let error = Error::job("operators have no subtasks: the parallelism is 0");
+        return Err(error.mend("set 'parallelism.default' to 1 or more"));
+    }
     let options = crate::bind::options(&config.time_zone);
     let (origins, dead_letters, streams) = (HashMap::new(), HashMap::new(), Vec::new());
     let mut lowering = Lowering { plan, config, options, builder, origins, dead_letters, uids, streams };

@@ -80,11 +80,3 @@ pub(crate) fn joined(path: &[String]) -> String {
     let part = |part: &String| part.replace('\\', "\\\\").replace('.', "\\.");
     path.iter().map(part).collect::<Vec<_>>().join(".")
 }
-
-/// The expression as a plan shows it.
-pub fn pretty(expr: &Expr) -> String {
-    match expr {
-        Expr::Alias(alias) => pretty(&alias.expr),
-        other => other.human_display().to_string(),
-    }
-}

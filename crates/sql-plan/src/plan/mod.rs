@@ -12,7 +12,7 @@ mod spec;
 mod waiting;
 
 pub(crate) use expr::joined;
-pub use expr::{column_index, columns_of, is_column, pretty, remap, substitute};
+pub use expr::{column_index, columns_of, is_column, remap, substitute};
 pub use meaning::Meaning;
 pub(crate) use meaning::call_digest;
 pub use node::{Changes, Node, NodeId, PlanField, WindowRole};

@@ -12,7 +12,7 @@ use flugs_api::Environment;
 use flugs_cluster::Runtime;
 use flugs_sql_parser::{Explain, ExplainDetail, Insert, Query, SqlError, Statement, StopJob};
 use flugs_sql_plan::plan::{Op, Plan};
-use flugs_sql_plan::{PlanConfig, Planner, explain, explain_json, is_bounded, lower, warnings};
+use flugs_sql_plan::{PlanConfig, Planner, explain, is_bounded, lower, warnings};
 use std::sync::Arc;
 
 impl SqlEnvironment {
@@ -126,11 +126,5 @@ fn explained(planner: &Planner, statement: &Statement, details: &[ExplainDetail]
         }
         _ => return Err(SqlError::unsupported("EXPLAIN is for queries, inserts and statement sets").into()),
     };
-    if details.contains(&ExplainDetail::JsonExecutionPlan) {
-        let mut text = explain(&plan, planner.config(), details);
-        text.push_str("\n== Physical Execution Plan ==\n");
-        text.push_str(&explain_json(&plan, planner.config()));
-        return Ok(text);
-    }
     Ok(explain(&plan, planner.config(), details))
 }

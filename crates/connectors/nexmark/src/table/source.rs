@@ -28,6 +28,10 @@ impl TableSource for NexmarkTable {
         if self.0.events_num.is_some() { Boundedness::Bounded } else { Boundedness::Unbounded }
     }
 
+    fn rows(&self) -> Option<u64> {
+        self.0.events_num
+    }
+
     fn applies(&self, predicate: &Predicate) -> bool {
         Projection::applies(predicate)
     }
