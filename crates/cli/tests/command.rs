@@ -117,12 +117,15 @@ fn a_failing_query_ends_neither_the_process_nor_the_rows_that_were_written() {
 
 #[test]
 fn a_wrong_command_line_ends_with_2() {
-    let wrong: [&[&str]; 5] = [
+    let wrong: [&[&str]; 8] = [
         &["sql", "--nope"],
         &["sqll"],
         &["sql", "--parallelism", "0", "-e", "SELECT 1"],
         &["sql", "-D", "table.exec.state.tll=1", "-e", "SELECT 1"],
         &["sql", "-e", "SELECT 1", "-f", "x.sql"],
+        &["bench", "nexmark", "--queries", "q0", "--events", "1000", "--parallelism", "0"],
+        &["bench", "nexmark", "--queries", "q0", "--events", "0"],
+        &["bench", "nexmark", "--queries", "q0", "--events", "1000", "--rate", "0"],
     ];
     for arguments in wrong {
         let (code, out, err) = parts(&flugs(arguments, ""));
@@ -252,4 +255,65 @@ fn rows_that_could_not_be_used_are_told() {
                   INSERT INTO s SELECT window_start, n FROM minutes";
     assert_eq!(told(insert), (String::new(), late.to_owned()));
     assert_eq!(told("SELECT COUNT(*) AS n FROM seconds"), ("{\"n\":500}\n".to_owned(), String::new()));
+}
+
+/// A script over rows that do not end.
+const ENDLESS: &str = "CREATE TABLE t (n INT) WITH ('connector' = 'datagen'); SELECT n FROM t;";
+
+/// Starts a script that does not end, and waits for its first row.
+#[cfg(unix)]
+fn endless() -> (std::process::Child, std::io::BufReader<std::process::ChildStdout>) {
+    use std::io::BufRead;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_flugs"))
+        .args(["sql", "--format", "json", "-e", ENDLESS])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut rows = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut row = String::new();
+    rows.read_line(&mut row).unwrap();
+    assert!(row.starts_with("{\"n\":"), "{row}");
+    (child, rows)
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_a_script_as_they_do_others() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
+    // A shell shows the second as 143.
+    for (signal, code, by) in [(Signal::INT, Some(130), None), (Signal::TERM, None, Some(15))] {
+        let (mut child, mut rows) = endless();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        rows.read_to_end(&mut Vec::new()).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), status.signal()), (code, by));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn who_has_read_enough_closes_the_results() {
+    let (mut child, rows) = endless();
+    drop(rows);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_cannot_be_written_are_a_failure() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_flugs"))
+        .args(["sql", "--format", "csv", "-e", "SELECT 1 AS a"])
+        .stdin(Stdio::null())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (code, _, err) = parts(&child.wait_with_output().unwrap());
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("the results cannot be written"), "{err}");
 }

@@ -2,6 +2,7 @@
 
 use super::usage::{peak_megabytes, processor_seconds, reset_peak};
 use crate::connectors::registry;
+use crate::sql::parallelism;
 use clap::Args;
 use flugs_sql::RuntimeMode;
 use flugs_sql::SqlEnvironment;
@@ -17,13 +18,13 @@ pub struct NexmarkArguments {
     #[arg(long, value_delimiter = ',')]
     queries: Vec<String>,
     /// Events of each query; by default as many as keep Flink busy for some ten seconds.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     events: Option<u64>,
     /// Events in a second of event time.
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     rate: u64,
     /// Subtasks of each operator; the number of processors where it is not given.
-    #[arg(long)]
+    #[arg(long, value_parser = parallelism())]
     parallelism: Option<u32>,
     /// How often each query is run; each run is a line.
     #[arg(long, default_value_t = 1)]

@@ -27,12 +27,17 @@ pub struct SqlArguments {
     pub mode: Option<Mode>,
 
     /// How many subtasks operators have [default: the number of cores].
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    #[arg(long, short, value_name = "N", value_parser = parallelism())]
     pub parallelism: Option<u32>,
 
     /// Set an option of the session. May be given more than once.
     #[arg(short = 'D', value_name = "KEY=VALUE", value_parser = key_value)]
     pub options: Vec<(String, String)>,
+}
+
+/// A number of subtasks on the command line.
+pub fn parallelism() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=32_768)
 }
 
 /// How results are written.

@@ -7,7 +7,7 @@ mod script;
 mod shell;
 mod watch;
 
-pub use arguments::SqlArguments;
+pub use arguments::{SqlArguments, parallelism};
 
 use crate::connectors::registry;
 use arguments::Format;

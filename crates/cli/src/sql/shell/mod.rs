@@ -60,6 +60,10 @@ pub fn run(session: &mut SqlEnvironment, format: Option<Format>, interrupt: &Int
                 return Err(error.caused_by(e).into());
             }
         };
+        // Whatever ends the process, what was entered is there the next time.
+        if let Err(e) = editor.sync_history() {
+            tell(&format!("warning: the history cannot be kept: {e}"));
+        }
         interrupt.take();
         if statements(session, &line, format, interrupt)? == Next::Quit {
             return Ok(());
