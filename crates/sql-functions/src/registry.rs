@@ -176,8 +176,15 @@ impl FunctionRegistry {
         self.tables.get(&name.to_lowercase())
     }
 
-    /// The names of all functions of a kind with their aliases, in lower case and in order.
+    /// The names of all functions of a kind with their aliases, in lower case and in order; but for those that only the planner
+    /// writes.
     pub fn names(&self, kind: FunctionKind) -> Vec<String> {
+        let mut names = self.known(kind);
+        names.retain(|name| self.doc(name).is_some_and(|doc| doc.is_called(name)));
+        names
+    }
+
+    fn known(&self, kind: FunctionKind) -> Vec<String> {
         match kind {
             FunctionKind::Scalar => self.scalars.keys().cloned().collect(),
             FunctionKind::Aggregate => self.aggregates.keys().cloned().collect(),
@@ -277,6 +284,16 @@ impl FunctionDoc {
         FunctionDoc { name, aliases: Vec::new(), kind, category, usage, text }
     }
 
+    /// Whether a query calls it by this name. Others are of what the parser and the binder write in the place of syntax:
+    /// `GET_FIELD`, `JSON_ARRAY_NULL_ON_NULL`.
+    pub fn is_called(&self, name: &str) -> bool {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        let mut words = self.usage.split(|c| !is_word(c)).chain(self.text.split(|c| !is_word(c)));
+        let is_said = words.any(|word| word.eq_ignore_ascii_case(name));
+        let is_alias = self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name));
+        !name.starts_with('$') && (is_said || is_alias || self.category == Category::User)
+    }
+
     /// With these other names.
     pub fn with_aliases(mut self, aliases: &[&str]) -> Self {
         self.aliases = aliases.iter().map(|a| a.to_uppercase()).collect();
@@ -327,11 +344,49 @@ mod tests {
     }
 
     #[test]
+    fn names_that_only_the_planner_writes_are_not_listed() {
+        let registry = FunctionRegistry::builtin();
+        let kinds =
+            [FunctionKind::Scalar, FunctionKind::Aggregate, FunctionKind::Window, FunctionKind::Table];
+        let names: Vec<String> = kinds.iter().flat_map(|kind| registry.names(*kind)).collect();
+        for inner in [
+            "ceil_to",
+            "floor_to",
+            "get_field",
+            "datetime_add",
+            "datetime_sub",
+            "item",
+            "$sum0",
+            "json_object_null_on_null",
+            "json_object_absent_on_null",
+            "json_arrayagg_null_on_null",
+        ] {
+            assert!(!names.iter().any(|name| name == inner), "{inner}");
+            assert!(
+                kinds.iter().any(|kind| registry.known(*kind).iter().any(|name| name == inner)),
+                "{inner}"
+            );
+        }
+        for called in [
+            "ceil",
+            "json_object",
+            "json_arrayagg",
+            "like",
+            "similar_to",
+            "array",
+            "element_at",
+            "row_number",
+        ] {
+            assert!(names.iter().any(|name| name == called), "{called}");
+        }
+    }
+
+    #[test]
     fn every_function_is_documented() {
         let registry = FunctionRegistry::builtin();
         for kind in [FunctionKind::Scalar, FunctionKind::Aggregate, FunctionKind::Window, FunctionKind::Table]
         {
-            for name in registry.names(kind) {
+            for name in registry.known(kind) {
                 let doc = registry.doc(&name).unwrap_or_else(|| panic!("{name} has no documentation"));
                 assert!(!doc.text.is_empty() && !doc.usage.is_empty(), "{name}");
             }

@@ -32,11 +32,11 @@ ARRAY_SORT ARRAY_UNION ARRAY_CONCAT ARRAY_EXCEPT ARRAY_INTERSECT ARRAY_MAX ARRAY
 MAP_ENTRIES MAP_FROM_ARRAYS SPLIT ROW ARRAY MAP DESCRIPTOR OBJECT_OF OBJECT_UPDATE
 JSON_EXISTS JSON_VALUE JSON_QUERY JSON_STRING JSON_OBJECT JSON JSON_ARRAY PARSE_JSON TRY_PARSE_JSON
 MD5 SHA1 SHA224 SHA256 SHA384 SHA512 SHA2 BITMAP_AND BITMAP_ANDNOT BITMAP_OR BITMAP_XOR BITMAP_BUILD BITMAP_CARDINALITY
-BITMAP_FROM_BYTES BITMAP_TO_ARRAY BITMAP_TO_BYTES BITMAP_TO_STRING CURRENT_DATABASE GROUP_ID GROUPING GROUPING_ID
+BITMAP_FROM_BYTES BITMAP_TO_ARRAY BITMAP_TO_BYTES BITMAP_TO_STRING CURRENT_DATABASE SOURCE_WATERMARK GROUP_ID GROUPING GROUPING_ID
 COUNT SUM AVG MIN MAX STDDEV_POP STDDEV_SAMP VAR_POP VAR_SAMP VARIANCE COLLECT LISTAGG FIRST_VALUE LAST_VALUE ARRAY_AGG PERCENTILE
 JSON_OBJECTAGG JSON_ARRAYAGG RANK DENSE_RANK ROW_NUMBER LEAD LAG CUME_DIST PERCENT_RANK NTILE
 BITMAP_AND_AGG BITMAP_OR_AGG BITMAP_XOR_AGG BITMAP_AND_CARDINALITY_AGG BITMAP_OR_CARDINALITY_AGG BITMAP_XOR_CARDINALITY_AGG
-BITMAP_BUILD_AGG BITMAP_BUILD_CARDINALITY_AGG
+BITMAP_BUILD_AGG BITMAP_BUILD_CARDINALITY_AGG FROM_CHANGELOG TO_CHANGELOG
 ";
 
 fn page() -> PathBuf {
@@ -56,13 +56,19 @@ fn generated(registry: &FunctionRegistry) -> String {
     let mut out = HEADING.to_owned();
     for (category, docs) in categories {
         let _ = write!(out, "\n## {}\n\n| function | what it does |\n| --- | --- |\n", category.title());
+        let mut lines: Vec<String> = Vec::new();
         for doc in docs {
-            let aliases = match doc.aliases.is_empty() {
-                true => String::new(),
-                false => format!(" (also {})", doc.aliases.join(", ")),
-            };
-            let _ = writeln!(out, "| `{}`{aliases} | {} |", cell(&doc.usage), cell(&doc.text));
+            // What the usage says already is no other name.
+            let also = doc.aliases.iter().filter(|alias| !doc.usage.starts_with(&format!("{alias}(")));
+            let also: Vec<&str> = also.map(String::as_str).collect();
+            let also = if also.is_empty() { String::new() } else { format!(" (also {})", also.join(", ")) };
+            let line = format!("| `{}`{also} | {} |\n", cell(&doc.usage), cell(&doc.text));
+            // Functions that the parser tells apart are one to who reads this.
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
         }
+        out.push_str(&lines.concat());
     }
     out
 }

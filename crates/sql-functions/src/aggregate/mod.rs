@@ -149,8 +149,8 @@ fn entries() -> Vec<Entry> {
         entry(
             "JSON_OBJECTAGG_ABSENT_ON_NULL",
             &[],
-            "JSON_OBJECTAGG(key VALUE value ABSENT ON NULL)",
-            "A JSON object of keys and values that are not NULL.",
+            "JSON_OBJECTAGG([KEY] key VALUE value [{ NULL | ABSENT } ON NULL])",
+            "A JSON object of keys and values.",
             K::JsonObjectAgg { absent_on_null: true },
         ),
         entry(
@@ -163,8 +163,8 @@ fn entries() -> Vec<Entry> {
         entry(
             "JSON_ARRAYAGG_NULL_ON_NULL",
             &[],
-            "JSON_ARRAYAGG(x NULL ON NULL)",
-            "A JSON array of values, with null for NULL.",
+            "JSON_ARRAYAGG(x [{ NULL | ABSENT } ON NULL])",
+            "A JSON array of values.",
             K::JsonArrayAgg { absent_on_null: false },
         ),
         entry("BITMAP_BUILD_AGG", &[], "BITMAP_BUILD_AGG(x)", "The bitmap of the values.", K::BitmapBuild),

@@ -76,6 +76,7 @@ const OPERATORS: &[(Category, &str, &str)] = &[
         "value [NOT] IN (value, ...)",
         "Whether it is one of them; also of the rows of a query.",
     ),
+    (Category::Auxiliary, "CURRENT_DATABASE()", "The database in which the session looks names up."),
     (Category::Comparison, "EXISTS (query)", "Whether the query has a row."),
     (Category::Logical, "boolean1 AND boolean2", "Whether both hold, in three-valued logic."),
     (Category::Logical, "boolean1 OR boolean2", "Whether one holds, in three-valued logic."),

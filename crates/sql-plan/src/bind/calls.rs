@@ -6,12 +6,15 @@ use sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// Rewrites `LIKE`, which has no default escape in Flink, and roundings to a unit of time.
-pub(super) fn rewrite<T: VisitMut + Visit>(tree: &mut T) {
-    let _ = VisitMut::visit(tree, &mut Calls);
+/// Rewrites `LIKE`, which has no default escape in Flink, roundings to a unit of time, and `CURRENT_DATABASE()`, whose value the
+/// caller knows.
+pub(super) fn rewrite<T: VisitMut + Visit>(tree: &mut T, database: &str) {
+    let _ = VisitMut::visit(tree, &mut Calls { database });
 }
 
-struct Calls;
+struct Calls<'a> {
+    database: &'a str,
+}
 
 /// A call of a function by name.
 pub(super) fn call(name: Ident, args: Vec<Expr>) -> Expr {
@@ -38,7 +41,20 @@ fn args_of(function: &Function) -> usize {
     }
 }
 
-impl VisitorMut for Calls {
+/// The name, where it has one part.
+fn name_of(function: &Function) -> Option<String> {
+    match &function.name.0[..] {
+        [part] => part.as_ident().map(|ident| ident.value.to_lowercase()),
+        _ => None,
+    }
+}
+
+/// Whether it stands without parentheses.
+fn is_bare(function: &Function) -> bool {
+    matches!(function.args, FunctionArguments::None)
+}
+
+impl VisitorMut for Calls<'_> {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
@@ -57,17 +73,17 @@ impl VisitorMut for Calls {
                     false => like,
                 };
             }
-            Expr::Function(function) if args_of(function) == 2 => {
-                let name = match &function.name.0[..] {
-                    [part] => part.as_ident().map(|ident| ident.value.to_lowercase()),
-                    _ => None,
-                };
-                match name.as_deref() {
-                    Some("floor") => function.name = ObjectName::from(vec![Ident::new("floor_to")]),
-                    Some("ceil" | "ceiling") => function.name = ObjectName::from(vec![Ident::new("ceil_to")]),
-                    _ => {}
+            Expr::Function(function) if args_of(function) == 0 && !is_bare(function) => {
+                if name_of(function).as_deref() == Some("current_database") {
+                    *expr =
+                        Expr::Value(Value::SingleQuotedString(self.database.to_owned()).with_empty_span());
                 }
             }
+            Expr::Function(function) if args_of(function) == 2 => match name_of(function).as_deref() {
+                Some("floor") => function.name = ObjectName::from(vec![Ident::new("floor_to")]),
+                Some("ceil" | "ceiling") => function.name = ObjectName::from(vec![Ident::new("ceil_to")]),
+                _ => {}
+            },
             _ => {}
         }
         ControlFlow::Continue(())

@@ -104,7 +104,7 @@ impl Binder {
         check::calls(&ast, &self.functions)?;
         group_windows::rewrite_auxiliary(&mut ast);
         literals::rewrite(&mut ast);
-        calls::rewrite(&mut ast);
+        calls::rewrite(&mut ast, &self.catalogs.current().database);
         tuples::rewrite(&mut ast);
         casts::rewrite(&mut ast);
         names::rewrite(&mut ast);
@@ -131,7 +131,7 @@ impl Binder {
         let planner = SqlToRel::new_with_options(&context, parser_options(&self.options));
         let mut ast = expression.ast.clone();
         literals::rewrite(&mut ast);
-        calls::rewrite(&mut ast);
+        calls::rewrite(&mut ast, &self.catalogs.current().database);
         let bound = planner.sql_to_expr(ast, schema, &mut PlannerContext::new());
         let bound =
             bound.map_err(|e| context.fieldless(&e).map_or_else(|| planning(e), |(_, error)| error))?;

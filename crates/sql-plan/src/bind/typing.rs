@@ -5,6 +5,7 @@
 use crate::bind::context::UNIT_KEY;
 use crate::bind::{casts, common, inside, intervals};
 use arrow::datatypes::DataType;
+use datafusion_common::metadata::FieldMetadata;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion_expr::expr::{InSubquery, ScalarFunction};
@@ -15,7 +16,7 @@ use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanB
 use flugs_sql_functions::arithmetic::decimal_binary;
 use flugs_sql_functions::cast::cast_function;
 use flugs_sql_parser::{SqlError, SqlErrorKind};
-use flugs_sql_types::{LogicalType, SqlType, from_field};
+use flugs_sql_types::{LogicalType, SqlType, from_field, to_field};
 use flugs_types::Error;
 use std::sync::Arc;
 
@@ -129,7 +130,9 @@ pub(super) fn explicit_cast(
     // An untyped NULL becomes one of the type.
     if matches!(&expr, Expr::Literal(ScalarValue::Null, _)) {
         let null = ScalarValue::try_from(&target.kind.to_arrow())?;
-        return Ok(Transformed::yes(Expr::Literal(null, None)));
+        let metadata = FieldMetadata::from(to_field("null", &target).metadata());
+        let metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
+        return Ok(Transformed::yes(Expr::Literal(null, metadata)));
     }
     let (_, field) = expr.to_field(schema)?;
     let from = from_field(&field).map_err(external)?;

@@ -25,7 +25,10 @@ impl Vocabulary {
     /// The names of a session.
     pub fn shared(session: &SqlEnvironment) -> Self {
         let words = Vocabulary(Arc::default());
-        let functions = session.functions().docs().map(|doc| doc.name.clone());
+        let functions = session.functions().docs().flat_map(|doc| {
+            let all = std::iter::once(&doc.name).chain(&doc.aliases);
+            all.filter(|name| doc.is_called(name)).cloned()
+        });
         let plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         words.lock().functions = functions.filter(plain).collect();
         words.refresh(session);
