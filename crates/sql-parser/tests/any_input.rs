@@ -4,6 +4,11 @@ use flugs_sql_parser::{is_complete, parse_script, split};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
+/// How many texts of each sort: `FLUGS_FUZZ_CASES`, or few.
+fn cases() -> u32 {
+    std::env::var("FLUGS_FUZZ_CASES").map_or(400, |count| count.parse().expect("a number"))
+}
+
 /// Parses a text in every way and shows the error.
 fn survive(text: &str) {
     if let Err(error) = parse_script(text) {
@@ -50,7 +55,7 @@ fn seeds() -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_characters(text in "\\PC{0,80}") {

@@ -11,6 +11,11 @@ use support::Session;
 const QUERIES: &str = include_str!("queries.sql");
 const TABLES: &str = include_str!("errors/tables.sql");
 
+/// How many texts: `FLUGS_FUZZ_CASES`, or few.
+fn cases() -> u32 {
+    std::env::var("FLUGS_FUZZ_CASES").map_or(500, |count| count.parse().expect("a number"))
+}
+
 /// A text in tokens: words, numbers, literals, signs, with the space behind each.
 fn tokens(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -93,7 +98,7 @@ fn the_queries_are_right() {
 fn any_text_gives_a_plan_or_an_error() {
     let session = Session::new(TABLES);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 500,
+        cases: cases(),
         failure_persistence: None,
         ..ProptestConfig::default()
     });

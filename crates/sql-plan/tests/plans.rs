@@ -54,6 +54,25 @@ fn nexmark(query: &str) -> String {
     format!("{ddl}\n{}", std::fs::read_to_string(path).unwrap())
 }
 
+/// Each session has hash tables of its own seeds, on which no plan depends.
+#[test]
+fn a_thousand_sessions_plan_a_query_alike() {
+    let config = PlanConfig { parallelism: 2, ..PlanConfig::default() };
+    let tables = "CREATE TABLE a (k INT, v INT, s STRING) WITH ('connector' = 'datagen');
+                  CREATE TABLE b (k INT, w INT) WITH ('connector' = 'datagen');
+                  CREATE TABLE target (k INT, n BIGINT) WITH ('connector' = 'blackhole');";
+    let queries = [
+        "SELECT a.k, COUNT(*) FROM a JOIN b ON a.k = b.k WHERE a.v > 1 AND b.w < 5 GROUP BY a.k",
+        "SELECT k, COUNT(DISTINCT v) FILTER (WHERE s <> 'x') FROM a GROUP BY k UNION ALL SELECT k, MAX(w) FROM b GROUP BY k",
+    ];
+    for query in queries {
+        let script = format!("{tables} INSERT INTO target {query}");
+        let plan = || explain_json(&planned(&script).unwrap(), &config);
+        let first = plan();
+        assert!((1..500).all(|_| plan() == first), "{query} has several plans");
+    }
+}
+
 /// The plans of all queries; `FLUGS_BLESS=1` writes them.
 #[test]
 fn nexmark_is_planned_like_this_each_time() {

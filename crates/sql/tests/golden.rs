@@ -32,6 +32,11 @@ fn ways() -> Vec<(&'static str, Way)> {
             "split in bundles, 2 to 3",
             Way { resume: Some(3), bundle: Some(4), ..split(way(RuntimeMode::Streaming, 2, 1), 2) },
         ),
+        ("killed, 2 to 3", Way { resume: Some(3), killed: true, ..way(RuntimeMode::Streaming, 2, 1) }),
+        (
+            "two phases, killed, 3 to 1",
+            Way { resume: Some(1), killed: true, ..two(way(RuntimeMode::Streaming, 3, 2)) },
+        ),
         ("batch, 1", way(RuntimeMode::Batch, 1, 1000)),
         ("batch, 4", way(RuntimeMode::Batch, 4, 3)),
     ]
@@ -182,7 +187,7 @@ fn corpus() {
         let count = |of: &BTreeMap<&str, usize>| of.get(name).copied().unwrap_or_default();
         println!("{name}: {} passed, {} not possible yet", count(&tally.passed), count(&tally.skipped));
     }
-    println!("{} stopped in the middle and resumed", tally.stopped);
+    println!("{} stopped or killed in the middle and resumed", tally.stopped);
     println!("{} known to fail:\n{}", tally.known.len(), tally.known.join("\n"));
     assert!(tally.failed.is_empty(), "{} wrong:\n{}", tally.failed.len(), tally.failed.join("\n\n"));
     assert!(tally.surprises.is_empty(), "marked as known, and right: {:?}", tally.surprises);

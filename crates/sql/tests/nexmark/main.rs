@@ -26,12 +26,13 @@ fn check(query: &str, stream: Stream, twin: Twin) {
     }
 }
 
-/// Sessions of parallelism 1 and 2, and one in batch mode.
+/// Sessions of parallelism 1 and 2, each as a stream and in batch mode.
 fn sessions(stream: Stream) -> Vec<(Session, &'static str)> {
     vec![
         (Session::new(stream, 1), "with one subtask"),
         (Session::new(stream, 2), "with two subtasks"),
-        (Session::new(stream, 2).mode(RuntimeMode::Batch), "in batch mode"),
+        (Session::new(stream, 1).mode(RuntimeMode::Batch), "in batch mode with one subtask"),
+        (Session::new(stream, 2).mode(RuntimeMode::Batch), "in batch mode with two subtasks"),
     ]
 }
 

@@ -1,14 +1,14 @@
 //! Ways to run a script: all its statements, the last of which is a query.
 
 use crate::harness::sink::Collected;
-use crate::harness::table::{InputTable, RowTables};
+use crate::harness::table::{DEATH, InputTable, RowTables};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use flugs_api::Environment;
 use flugs_batch::{Batch, ChangeBatch};
 use flugs_checkpoint::MemoryStore;
-use flugs_cluster::{Restore, Runtime};
+use flugs_cluster::{JobHandle, Restore, Runtime};
 use flugs_graph::{Edge, Node, NodeId};
 use flugs_sql_functions::FunctionRegistry;
 use flugs_sql_functions::cast::to_display_string;
@@ -37,6 +37,8 @@ pub struct Way {
     pub batch_rows: usize,
     /// A stop with a savepoint at half of the rows, and then this parallelism.
     pub resume: Option<u32>,
+    /// Whether it dies after a checkpoint at half of the rows, and some rows later, in place of that stop.
+    pub killed: bool,
     /// In how many phases aggregates are computed.
     pub phases: AggregatePhases,
     /// Rows of a bundle of aggregates, where there are bundles.
@@ -49,7 +51,16 @@ impl Way {
     /// Of this mode, parallelism and rows of a batch, and nothing else.
     pub fn new(mode: RuntimeMode, parallelism: u32, batch_rows: usize) -> Self {
         let phases = AggregatePhases::Auto;
-        Way { mode, parallelism, batch_rows, resume: None, phases, bundle: None, buckets: None }
+        Way {
+            mode,
+            parallelism,
+            batch_rows,
+            resume: None,
+            killed: false,
+            phases,
+            bundle: None,
+            buckets: None,
+        }
     }
 }
 
@@ -204,16 +215,46 @@ impl Session {
             return outcome(&written, None);
         };
         let store = Arc::new(MemoryStore::default());
-        let savepoint = self.stopped(&program, &store)?;
+        let restore = match self.way.killed {
+            false => Restore::Path(self.stopped(&program, &store)?),
+            true if self.killed(&program, &store)? => Restore::Latest,
+            true => return outcome(&written, None),
+        };
         let before = written.committed().iter().map(Batch::len).sum();
         let program = self.planned(query, script, resumed, &written)?;
-        program.checkpoint_store(store).restore(Restore::Path(savepoint));
+        program.checkpoint_store(store).restore(restore);
         program.execute()?;
         outcome(&written, Some(before))
     }
 
     /// Runs a job until half of each table is read, and stops it; gives the path of its savepoint.
     pub fn stopped(&self, program: &Environment, store: &Arc<MemoryStore>) -> Result<String> {
+        let job = self.half(program, store)?;
+        let savepoint = job.stop_with_savepoint(false).wait();
+        job.wait()?;
+        self.connector.gate.closed.store(false, Ordering::SeqCst);
+        savepoint
+    }
+
+    /// Runs a job until half of each table is read, takes a checkpoint, and lets it die of the rows behind: what it keeps of them and
+    /// what it wrote of them is lost. False where it had ended before.
+    fn killed(&self, program: &Environment, store: &Arc<MemoryStore>) -> Result<bool> {
+        let gate = &self.connector.gate;
+        let job = self.half(program, store)?;
+        let checkpoint = job.trigger_checkpoint().wait();
+        gate.deadly.store(checkpoint.is_ok(), Ordering::SeqCst);
+        gate.closed.store(false, Ordering::SeqCst);
+        let ended = job.wait();
+        gate.deadly.store(false, Ordering::SeqCst);
+        match ended {
+            Err(error) if error.to_string().contains(DEATH) => Ok(true),
+            Err(error) => Err(error),
+            Ok(_) => Ok(false),
+        }
+    }
+
+    /// A job that has read half of each table, or has ended.
+    fn half(&self, program: &Environment, store: &Arc<MemoryStore>) -> Result<JobHandle> {
         let gate = &self.connector.gate;
         program.checkpoint_store(store.clone());
         gate.held.store(0, Ordering::SeqCst);
@@ -226,10 +267,7 @@ impl Session {
             }
             job.wait_until(Duration::from_millis(1), |_| false);
         }
-        let savepoint = job.stop_with_savepoint(false).wait();
-        job.wait()?;
-        gate.closed.store(false, Ordering::SeqCst);
-        savepoint
+        Ok(job)
     }
 }
 

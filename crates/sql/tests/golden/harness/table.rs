@@ -72,11 +72,16 @@ impl InputTable {
 pub struct Gate {
     /// Whether readers stop at half of their rows.
     pub closed: AtomicBool,
+    /// Whether readers die once they have given another batch.
+    pub deadly: AtomicBool,
     /// How many tables are read.
     pub scans: AtomicUsize,
     /// How many readers have stopped.
     pub held: AtomicUsize,
 }
+
+/// What a reader dies of.
+pub const DEATH: &str = "the reader was killed";
 
 /// The connector `rows`.
 #[derive(Clone)]
@@ -228,7 +233,14 @@ impl Source for Held {
 
     fn reader(&self, context: ReaderContext) -> Result<Box<dyn SourceReader<ChangeBatch>>> {
         let (inner, gate) = (self.inner.reader(context)?, self.gate.clone());
-        Ok(Box::new(HeldReader { inner, gate, left: self.half, single: self.single, held: false }))
+        Ok(Box::new(HeldReader {
+            inner,
+            gate,
+            left: self.half,
+            single: self.single,
+            held: false,
+            dying: false,
+        }))
     }
 }
 
@@ -239,6 +251,8 @@ struct HeldReader {
     /// Whether the reader rests after each batch, so that the watermark behind it goes out before the next.
     single: bool,
     held: bool,
+    /// Whether it dies when it is asked the next time.
+    dying: bool,
 }
 
 impl SourceReader<ChangeBatch> for HeldReader {
@@ -265,6 +279,13 @@ impl SourceReader<ChangeBatch> for HeldReader {
         let mut counted = Counted { out, batches: 0 };
         let status = self.inner.poll(context, &mut counted)?;
         let emitted = counted.batches;
+        if self.gate.deadly.load(Ordering::SeqCst) {
+            let dies = self.dying || status == ReaderStatus::Finished;
+            self.dying |= emitted > 0;
+            if dies {
+                return Err(Error::job(DEATH));
+            }
+        }
         self.left = self.left.saturating_sub(emitted);
         Ok(match status {
             ReaderStatus::More if self.single && emitted > 0 => ReaderStatus::WaitUntil(context.now + REST),
