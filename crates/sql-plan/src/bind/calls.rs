@@ -73,11 +73,12 @@ impl VisitorMut for Calls<'_> {
                     false => like,
                 };
             }
-            Expr::Function(function) if args_of(function) == 0 && !is_bare(function) => {
-                if name_of(function).as_deref() == Some("current_database") {
-                    *expr =
-                        Expr::Value(Value::SingleQuotedString(self.database.to_owned()).with_empty_span());
-                }
+            Expr::Function(function)
+                if args_of(function) == 0
+                    && !is_bare(function)
+                    && name_of(function).as_deref() == Some("current_database") =>
+            {
+                *expr = Expr::Value(Value::SingleQuotedString(self.database.to_owned()).with_empty_span());
             }
             Expr::Function(function) if args_of(function) == 2 => match name_of(function).as_deref() {
                 Some("floor") => function.name = ObjectName::from(vec![Ident::new("floor_to")]),

@@ -127,7 +127,10 @@ impl Names {
                 let retry = retry.map_or(String::new(), |retry| {
                     format!(", retry=[lookup_miss, FIXED_DELAY, {:?}, {}]", retry.delay, retry.attempts)
                 });
-                format!("{name}(table=[{}], joinType=[{kind:?}], lookup=[{on}]{shuffle}{retry})", lookup.table)
+                format!(
+                    "{name}(table=[{}], joinType=[{kind:?}], lookup=[{on}]{shuffle}{retry})",
+                    lookup.table
+                )
             }
             Op::Correlate { function, args, left } => {
                 let kind = if *left { "Left" } else { "Inner" };
