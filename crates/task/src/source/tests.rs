@@ -435,7 +435,7 @@ fn each_policy_for_malformed_records() {
         let stepped = rig.task.step(Timestamp::EPOCH);
         if policy == OnMalformed::Fail {
             let error = stepped.unwrap_err().to_string();
-            let place = "bad data: no number (at operator 'source', subtask 1/1, a, line 3); mend the record";
+            let place = "bad data: no number (at operator 'source', subtask 1/1, a, line 3); mend it";
             assert!(error.starts_with(place), "{error}");
             continue;
         }
