@@ -21,6 +21,8 @@ const MISTAKES: &[&str] = &[
     "SELECT nam FROM orders",
     "SELECT * FROM order_s",
     "SELECT lpadd(name, 1, 'x') FROM orders",
+    "SELECT id, SUM(*) FROM orders GROUP BY id",
+    "SELECT id, UPPER(*) FROM orders",
     "SET 'table.exec.state.tll' = '1 h'",
     "SET 'table.exec.state.ttl' = 'soon'",
     "SET 'parallelism.default' = '0'",

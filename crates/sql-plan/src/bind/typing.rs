@@ -88,12 +88,29 @@ fn typed_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             in_comparable(&called, schema)?;
             common::operands(Expr::InSubquery(called), schema)
         }
+        Expr::AggregateFunction(call)
+            if has_star(&call.params.args) && !call.func.name().eq_ignore_ascii_case("count") =>
+        {
+            Err(no_star(call.func.name()))
+        }
+        Expr::ScalarFunction(call) if has_star(&call.args) => Err(no_star(call.func.name())),
         Expr::ScalarFunction(call) => Ok(match casts::cast_in(&call) {
             Some(cast) => Transformed::yes(cast.clone()),
             None => Transformed::no(Expr::ScalarFunction(call)),
         }),
         other => common::operands(other, schema),
     }
+}
+
+fn has_star(args: &[Expr]) -> bool {
+    #[expect(deprecated, reason = "the planner of DataFusion still makes it of f(*)")]
+    args.iter().any(|arg| matches!(arg, Expr::Wildcard { .. }))
+}
+
+fn no_star(function: &str) -> DataFusionError {
+    let name = function.to_uppercase();
+    let error = SqlError::new(SqlErrorKind::Type, format!("'{name}' does not take '*': COUNT alone does"));
+    inside(error.help(format!("name a column: {name}(...)")))
 }
 
 /// A text is compared with texts: read as a number, the first that is none would fail the job. A constant is read at once.
