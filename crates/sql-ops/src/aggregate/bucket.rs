@@ -1,6 +1,6 @@
 //! The sets of distinct values of one bucket of a key; see [`SplitAggregate`](super::SplitAggregate).
 
-use super::bundle::Bundle;
+use super::bundled::{Bundled, Work as BundleWork};
 use super::distinct::{DistinctTable, as_snapshot};
 use super::engine::Aggregator;
 use super::group::Work;
@@ -8,17 +8,15 @@ use super::layout::SetsAt;
 use super::local_groups::LocalGroups;
 use super::spec::GroupAggregateSpec;
 use super::state::{AggState, States};
-use crate::outbox::Outbox;
 use crate::phases::{between, summed_up};
 use crate::row::{RowBytes, RowCodec};
 use arrow::array::{ArrayRef, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::SchemaRef;
-use flugs_batch::{Barrier, Batch, ChangeBatch};
+use flugs_batch::{Batch, ChangeBatch};
 use flugs_state::{KeyedTable, SnapshotTable};
-use flugs_task::{OpenContext, Operator, Output, Progress};
-use flugs_types::{Clock, Error, Result, Timestamp};
-use std::sync::Arc;
+use flugs_task::OpenContext;
+use flugs_types::{Error, Result};
 
 struct Opened {
     /// Accumulators, and behind them the words of the sets.
@@ -30,14 +28,16 @@ struct Opened {
     /// How many rows a bucket has, where rows are taken back, and the words of its sets.
     buckets: KeyedTable<RowBytes, AggState>,
     sets: DistinctTable,
-    clock: Arc<dyn Clock>,
 }
 
 /// Tells the values of a key's bucket apart, and hands on what they mean to the key's accumulators: the change of each key and batch,
 /// as a partial state. It says nothing of keys to which a batch means nothing.
 ///
 /// State: `buckets` and `distinct`, by key and bucket.
-pub struct BucketAggregate {
+pub type BucketAggregate = Bundled<BucketWork>;
+
+/// See [`BucketAggregate`].
+pub struct BucketWork {
     spec: GroupAggregateSpec,
     /// The keys, and the column of the bucket.
     bucket_keys: Vec<usize>,
@@ -45,8 +45,6 @@ pub struct BucketAggregate {
     opened: Option<Opened>,
     work: Work,
     keys: LocalGroups,
-    bundle: Option<Bundle>,
-    outbox: Outbox,
 }
 
 /// The keys of a batch, and what it means to them.
@@ -60,58 +58,9 @@ struct Sums {
 
 impl BucketAggregate {
     pub(super) fn new(spec: GroupAggregateSpec, bucket_keys: Vec<usize>) -> Self {
-        let output = between(&spec.input, []);
-        let bundle = spec.bundle.map(|bundle| Bundle::new(bundle, spec.input.clone()));
-        BucketAggregate {
-            spec,
-            bucket_keys,
-            output,
-            opened: None,
-            work: Work::default(),
-            keys: LocalGroups::default(),
-            bundle,
-            outbox: Outbox::default(),
-        }
-    }
-
-    fn aggregate(&mut self, batch: &ChangeBatch) -> Result<()> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let BucketAggregate { spec, bucket_keys, opened, work, keys, .. } = self;
-        let opened = opened.as_mut().ok_or_else(|| Error::bug("the operator is not open"))?;
-        let columns: Vec<ArrayRef> = bucket_keys.iter().map(|at| batch.column(*at).clone()).collect();
-        work.find_groups(&opened.bucket_codec, &columns, batch.len())?;
-        let mut states = opened.aggregator.states();
-        let before = opened.load(spec, work, &mut states);
-        if spec.retract {
-            states.count_rows(batch, work.local.of_rows());
-        }
-        let (names, hashes) = (&work.keys, &work.hashes);
-        let sets = &mut opened.sets;
-        opened.aggregator.update_with(batch, work.local.of_rows(), &mut states, sets, names, hashes)?;
-        let columns = taken(&columns[..spec.keys.len()], work.local.first_rows())?;
-        keys.assign(&opened.key_codec.encode(&columns, states.len())?);
-        opened.store(spec, work, &states, &before);
-        let mut sums = opened.sum_up(spec, work, keys, &before, &mut states)?;
-        let said = sums.first_rows.iter().zip(&sums.said).filter(|(_, said)| **said);
-        let rows: Vec<u32> = said.map(|(row, _)| *row).collect();
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let columns: Vec<ArrayRef> = spec.keys.iter().map(|at| batch.column(*at).clone()).collect();
-        let of_keys = spec.keys.iter().copied().zip(taken(&columns, &rows)?);
-        let bytes = sums.states.take_bytes_where(&sums.said);
-        let summed_up = summed_up(of_keys, Vec::new(), bytes, &self.output)?;
-        self.outbox.put(summed_up);
-        Ok(())
-    }
-
-    fn flush(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        if let Some(bundle) = self.bundle.as_mut().map(Bundle::take).transpose()?.flatten() {
-            self.aggregate(&bundle)?;
-        }
-        self.outbox.hand_on(out)
+        let (output, input, bundle) = (between(&spec.input, []), spec.input.clone(), spec.bundle);
+        let (work, keys) = (Work::default(), LocalGroups::default());
+        Bundled::of(BucketWork { spec, bucket_keys, output, opened: None, work, keys }, bundle, input)
     }
 }
 
@@ -191,10 +140,7 @@ impl Opened {
     }
 }
 
-impl Operator for BucketAggregate {
-    type In = ChangeBatch;
-    type Out = ChangeBatch;
-
+impl BundleWork for BucketWork {
     fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
         self.opened = Some(Opened {
             aggregator: self.spec.aggregator(SetsAt::Table)?,
@@ -203,45 +149,36 @@ impl Operator for BucketAggregate {
             key_codec: self.spec.key_codec()?,
             buckets: context.state.keyed("buckets")?,
             sets: context.state.panes("distinct")?,
-            clock: context.clock.clone(),
         });
         Ok(())
     }
 
-    fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        let now = self.opened.as_ref().map_or(Timestamp::MIN, |opened| opened.clock.now());
-        let bundle = match &mut self.bundle {
-            Some(bundle) => bundle.add(batch, now)?,
-            None => Some(batch),
-        };
-        if let Some(bundle) = bundle {
-            self.aggregate(&bundle)?;
+    fn aggregate(&mut self, batch: &ChangeBatch) -> Result<Option<ChangeBatch>> {
+        let BucketWork { spec, bucket_keys, opened, work, keys, .. } = self;
+        let opened = opened.as_mut().ok_or_else(|| Error::bug("the operator is not open"))?;
+        let columns: Vec<ArrayRef> = bucket_keys.iter().map(|at| batch.column(*at).clone()).collect();
+        work.find_groups(&opened.bucket_codec, &columns, batch.len())?;
+        let mut states = opened.aggregator.states();
+        let before = opened.load(spec, work, &mut states);
+        if spec.retract {
+            states.count_rows(batch, work.local.of_rows());
         }
-        self.outbox.hand_on(out)
-    }
-
-    fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.outbox.hand_on(out)
-    }
-
-    fn advance(&mut self, _: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
-    }
-
-    fn next_tick(&self) -> Option<Timestamp> {
-        self.bundle.as_ref().and_then(Bundle::due)
-    }
-
-    fn tick(&mut self, _: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
-    }
-
-    fn barrier(&mut self, _: Barrier, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
-    }
-
-    fn end(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
+        let (names, hashes) = (&work.keys, &work.hashes);
+        let sets = &mut opened.sets;
+        opened.aggregator.update_with(batch, work.local.of_rows(), &mut states, sets, names, hashes)?;
+        let columns = taken(&columns[..spec.keys.len()], work.local.first_rows())?;
+        keys.assign(&opened.key_codec.encode(&columns, states.len())?);
+        opened.store(spec, work, &states, &before);
+        let mut sums = opened.sum_up(spec, work, keys, &before, &mut states)?;
+        let said = sums.first_rows.iter().zip(&sums.said).filter(|(_, said)| **said);
+        let rows: Vec<u32> = said.map(|(row, _)| *row).collect();
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let columns: Vec<ArrayRef> = spec.keys.iter().map(|at| batch.column(*at).clone()).collect();
+        let of_keys = spec.keys.iter().copied().zip(taken(&columns, &rows)?);
+        let bytes = sums.states.take_bytes_where(&sums.said);
+        summed_up(of_keys, Vec::new(), bytes, &self.output).map(Some)
     }
 
     fn tables(&mut self) -> Vec<&mut dyn SnapshotTable> {

@@ -11,6 +11,7 @@
 mod accumulate;
 mod bucket;
 mod bundle;
+mod bundled;
 mod call;
 mod distinct;
 mod distinct_set;

@@ -239,7 +239,7 @@ impl States {
         }
     }
 
-    /// Some groups, taken out: new ones stand in their places.
+    /// A copy of some groups; what is kept beside the words moves.
     pub fn cut(&mut self, groups: Range<usize>) -> States {
         let at = |by: usize| groups.start * by..groups.end * by;
         States {

@@ -1,21 +1,19 @@
 //! The first of two phases: what a group has in one batch is aggregated before the exchange, so that hot groups send one row for each
 //! batch.
 
-use super::bundle::Bundle;
+use super::bundled::{Bundled, Work};
 use super::engine::{Aggregator, AggregatorOptions};
 use super::local_groups::LocalGroups;
 use super::spec::GroupAggregateSpec;
 use super::state::{AggState, States};
-use crate::outbox::Outbox;
 use crate::phases::{Reduction, between, passed, summed_up};
 use crate::row::{EncodedRows, RowCodec};
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::SchemaRef;
-use flugs_batch::{Barrier, Batch, ChangeBatch, Data};
-use flugs_task::{OpenContext, Operator, Output, Progress};
-use flugs_types::{Clock, Error, Result, Timestamp};
-use std::sync::Arc;
+use flugs_batch::{Batch, ChangeBatch, Data};
+use flugs_task::OpenContext;
+use flugs_types::{Error, Result};
 
 /// What a [`LocalAggregate`] computes: what the [`GroupAggregate`](super::GroupAggregate) behind the exchange does.
 pub type LocalAggregateSpec = GroupAggregateSpec;
@@ -23,7 +21,6 @@ pub type LocalAggregateSpec = GroupAggregateSpec;
 struct Opened {
     aggregator: Aggregator,
     codec: RowCodec,
-    clock: Arc<dyn Clock>,
 }
 
 /// Aggregates the groups of each batch, or of each bundle, and hands on keys and partial states (`BYTES`), all `+I`. It keeps no state.
@@ -31,38 +28,31 @@ struct Opened {
 ///
 /// Of the spec it uses columns, keys, calls, `retract` and `bundle`. Not for calls that keep rows in order (`LISTAGG`, `ARRAY_AGG`, ...)
 /// where rows are taken back: opening fails then ([`check`](Self::check)).
-pub struct LocalAggregate {
+pub type LocalAggregate = Bundled<LocalWork>;
+
+/// See [`LocalAggregate`].
+pub struct LocalWork {
     spec: LocalAggregateSpec,
     output: SchemaRef,
     opened: Option<Opened>,
     encoded: EncodedRows,
     local: LocalGroups,
-    bundle: Option<Bundle>,
     reduction: Reduction,
-    outbox: Outbox,
 }
 
 impl LocalAggregate {
     /// The first phase of this aggregation.
     pub fn new(spec: LocalAggregateSpec) -> Self {
-        let output = LocalAggregate::output_schema(&spec);
-        let bundle = spec.bundle.map(|bundle| Bundle::new(bundle, spec.input.clone()));
-        LocalAggregate {
-            spec,
-            output,
-            opened: None,
-            encoded: EncodedRows::default(),
-            local: LocalGroups::default(),
-            bundle,
-            reduction: Reduction::always(),
-            outbox: Outbox::default(),
-        }
+        let (output, input) = (LocalAggregate::output_schema(&spec), spec.input.clone());
+        let (bundle, reduction) = (spec.bundle, Reduction::always());
+        let (encoded, local) = (EncodedRows::default(), LocalGroups::default());
+        Bundled::of(LocalWork { spec, output, opened: None, encoded, local, reduction }, bundle, input)
     }
 
     /// The same, but stepping aside where it does not pay.
     #[must_use]
     pub fn adapting(mut self) -> Self {
-        self.reduction = Reduction::adapting();
+        self.work.reduction = Reduction::adapting();
         self
     }
 
@@ -74,41 +64,6 @@ impl LocalAggregate {
     /// An error where these calls cannot be computed in two phases.
     pub fn check(spec: &LocalAggregateSpec) -> Result<()> {
         aggregator(spec).map(drop)
-    }
-
-    fn aggregate(&mut self, batch: &ChangeBatch) -> Result<()> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        if self.reduction.passes(batch.len(), true) {
-            self.outbox.put(passed(batch, &self.output)?);
-            return Ok(());
-        }
-        let opened = self.opened.as_ref().ok_or_else(|| Error::bug("the operator is not open"))?;
-        let keys: Vec<ArrayRef> = self.spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
-        opened.codec.encode_into(&keys, batch.len(), &mut self.encoded)?;
-        self.local.assign(&self.encoded);
-        self.reduction.saw(batch.len(), self.local.len());
-        let mut states = opened.aggregator.states();
-        (0..self.local.len()).for_each(|_| states.push_new());
-        if self.spec.retract {
-            states.count_rows(batch, self.local.of_rows());
-        }
-        opened.aggregator.update(batch, self.local.of_rows(), &mut states)?;
-        let rows = UInt64Array::from_iter_values(self.local.first_rows().iter().map(|row| u64::from(*row)));
-        let misfit = |e| Error::bug("partial states do not fit their schema").caused_by(e);
-        let firsts: Vec<ArrayRef> =
-            keys.iter().map(|key| take(key, &rows, None)).collect::<Result<_, _>>().map_err(misfit)?;
-        let keys = self.spec.keys.iter().copied().zip(firsts);
-        self.outbox.put(summed_up(keys, Vec::new(), states.take_bytes(), &self.output)?);
-        Ok(())
-    }
-
-    fn flush(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        if let Some(bundle) = self.bundle.as_mut().map(Bundle::take).transpose()?.flatten() {
-            self.aggregate(&bundle)?;
-        }
-        self.outbox.hand_on(out)
     }
 }
 
@@ -140,52 +95,32 @@ pub(super) fn load_partials(
     Ok(states)
 }
 
-impl Operator for LocalAggregate {
-    type In = ChangeBatch;
-    type Out = ChangeBatch;
-
-    fn open(&mut self, context: &mut OpenContext<'_>) -> Result<()> {
-        self.opened = Some(Opened {
-            aggregator: aggregator(&self.spec)?,
-            codec: self.spec.key_codec()?,
-            clock: context.clock.clone(),
-        });
+impl Work for LocalWork {
+    fn open(&mut self, _: &mut OpenContext<'_>) -> Result<()> {
+        self.opened = Some(Opened { aggregator: aggregator(&self.spec)?, codec: self.spec.key_codec()? });
         Ok(())
     }
 
-    fn process(&mut self, batch: ChangeBatch, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        let now = self.opened.as_ref().map_or(Timestamp::MIN, |opened| opened.clock.now());
-        let bundle = match &mut self.bundle {
-            Some(bundle) => bundle.add(batch, now)?,
-            None => Some(batch),
-        };
-        if let Some(bundle) = bundle {
-            self.aggregate(&bundle)?;
+    fn aggregate(&mut self, batch: &ChangeBatch) -> Result<Option<ChangeBatch>> {
+        if self.reduction.passes(batch.len(), true) {
+            return passed(batch, &self.output).map(Some);
         }
-        self.outbox.hand_on(out)
-    }
-
-    fn resume(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.outbox.hand_on(out)
-    }
-
-    fn advance(&mut self, _: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
-    }
-
-    fn next_tick(&self) -> Option<Timestamp> {
-        self.bundle.as_ref().and_then(Bundle::due)
-    }
-
-    fn tick(&mut self, _: Timestamp, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
-    }
-
-    fn barrier(&mut self, _: Barrier, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
-    }
-
-    fn end(&mut self, out: &mut Output<ChangeBatch>) -> Result<Progress> {
-        self.flush(out)
+        let opened = self.opened.as_ref().ok_or_else(|| Error::bug("the operator is not open"))?;
+        let keys: Vec<ArrayRef> = self.spec.keys.iter().map(|key| batch.column(*key).clone()).collect();
+        opened.codec.encode_into(&keys, batch.len(), &mut self.encoded)?;
+        self.local.assign(&self.encoded);
+        self.reduction.saw(batch.len(), self.local.len());
+        let mut states = opened.aggregator.states();
+        (0..self.local.len()).for_each(|_| states.push_new());
+        if self.spec.retract {
+            states.count_rows(batch, self.local.of_rows());
+        }
+        opened.aggregator.update(batch, self.local.of_rows(), &mut states)?;
+        let rows = UInt64Array::from_iter_values(self.local.first_rows().iter().map(|row| u64::from(*row)));
+        let misfit = |e| Error::bug("partial states do not fit their schema").caused_by(e);
+        let firsts: Vec<ArrayRef> =
+            keys.iter().map(|key| take(key, &rows, None)).collect::<Result<_, _>>().map_err(misfit)?;
+        let keys = self.spec.keys.iter().copied().zip(firsts);
+        summed_up(keys, Vec::new(), states.take_bytes(), &self.output).map(Some)
     }
 }

@@ -14,7 +14,7 @@ use crate::phases::{Part, Reduction, parts, passed, summed_up};
 use crate::rank::columns::types_of;
 use crate::rank::outgoing::record_batch;
 use crate::row::{EncodedRows, RowBytes, RowCodec};
-use arrow::array::{ArrayRef, BinaryBuilder};
+use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use flugs_batch::{Batch, ChangeBatch, Data};
 use flugs_task::{OpenContext, Output, Progress};
@@ -177,15 +177,9 @@ impl Opened {
             return Ok(to);
         }
         let keys = self.codec.decode(self.table.keys()[from..to].iter().map(RowBytes::as_slice))?;
-        let mut partials = BinaryBuilder::new();
-        let mut bytes = Vec::new();
-        for group in from..to {
-            bytes.clear();
-            self.table.states.take(group).encode(&mut bytes);
-            partials.append_value(&bytes);
-        }
+        let partials = self.table.states.cut(from..to).take_bytes();
         let keys = spec.keys.iter().copied().zip(keys);
-        let _ = out.push(summed_up(keys, Vec::new(), partials.finish(), output)?)?;
+        let _ = out.push(summed_up(keys, Vec::new(), partials, output)?)?;
         Ok(to)
     }
 

@@ -12,6 +12,7 @@ use flugs_state::{PaneTable, SnapshotTable};
 use flugs_task::{OpenContext, Operator, Output, Progress};
 use flugs_types::{Error, Result, RowKind, Timestamp};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 /// What a [`Settle`] does.
@@ -89,10 +90,13 @@ impl Opened {
             let keys = self.keys.rows();
             let (hash, key) = (keys.hash(row), keys.to_key(row));
             let of_key = self.held.pane_mut(over).get_or_insert_hashed(hash, &key, BTreeMap::new);
-            let count = of_key.entry(self.rows.rows().to_key(row)).or_insert(0);
-            *count += if kind.is_addition() { 1 } else { -1 };
-            if *count == 0 {
-                of_key.remove(&self.rows.rows().to_key(row));
+            let mut count = match of_key.entry(self.rows.rows().to_key(row)) {
+                Entry::Occupied(count) => count,
+                Entry::Vacant(none) => none.insert_entry(0),
+            };
+            *count.get_mut() += if kind.is_addition() { 1 } else { -1 };
+            if *count.get() == 0 {
+                count.remove();
             }
         }
         self.late.hand_out(batch, out)
