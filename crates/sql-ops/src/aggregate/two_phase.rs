@@ -24,10 +24,10 @@ struct Opened {
 }
 
 /// Aggregates the groups of each batch, or of each bundle, and hands on keys and partial states (`BYTES`), all `+I`. It keeps no state.
-/// One that [adapts](Self::adapting) hands rows on as they are where groups do not repeat.
+/// One that adapts (`adapting`) hands rows on as they are where groups do not repeat.
 ///
 /// Of the spec it uses columns, keys, calls, `retract` and `bundle`. Not for calls that keep rows in order (`LISTAGG`, `ARRAY_AGG`, ...)
-/// where rows are taken back: opening fails then ([`check`](Self::check)).
+/// where rows are taken back: opening fails then, and `check`.
 pub type LocalAggregate = Bundled<LocalWork>;
 
 /// See [`LocalAggregate`].
